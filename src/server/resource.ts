@@ -1,0 +1,69 @@
+// Owns what a kind is to the generic server: data and pure functions. Built-in and custom kinds are the same kind of value.
+import type { Frozen, KubeObject } from '../api/meta.ts';
+import type { FieldError } from '../api/status-error.ts';
+
+/** What pure strategies may know of the request they serve. */
+export interface StrategyContext {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly user: string;
+  readonly dryRun: boolean;
+}
+
+export interface Column<T> {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description?: string;
+  /** 0 is always shown, 1 with -o wide. */
+  readonly priority?: number;
+  readonly cell: (obj: Frozen<T>, nowMs: number) => unknown;
+}
+
+/** A part of an object that is written by itself ("status", "scale", …), keeping the rest as it was. */
+export interface Subresource<T extends KubeObject> {
+  prepareForUpdate?(next: T, prev: Frozen<T>, context: StrategyContext): void;
+  validateUpdate?(next: Frozen<T>, prev: Frozen<T>): FieldError[];
+  warnings?(next: Frozen<T>, prev: Frozen<T>): string[];
+}
+
+export interface Resource<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: T['kind'];
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly namespaced: boolean;
+
+  /** Fills what depends on other fields or is not in the schema; runs on every decoded object, also on reads of old data. */
+  applyDefaults?(obj: T): void;
+  /** Clears what a client may not set (status, …) and sets what the server owns. Generation is 1 where the kind has one. */
+  prepareForCreate?(obj: T, context: StrategyContext): void;
+  prepareForUpdate?(next: T, prev: Frozen<T>, context: StrategyContext): void;
+  /** All errors at once, in field order. Metadata is validated by the generic server. */
+  validate(obj: Frozen<T>): FieldError[];
+  /** Errors of a change beside those of `validate(next)`, which the generic server calls first unless `validateUpdateAlone`. */
+  validateUpdate?(next: Frozen<T>, prev: Frozen<T>): FieldError[];
+  readonly validateUpdateAlone?: boolean;
+  /** The form of names: default DNS-1123 subdomain. Returns what is wrong with `name`, or nothing. */
+  validateName?(name: string, isPrefix: boolean): string[];
+  /** Texts for Warning headers. `prev` on updates only. */
+  warnings?(obj: Frozen<T>, prev?: Frozen<T>): string[];
+  /** Field selectors beyond metadata.name and metadata.namespace. */
+  readonly selectable?: Readonly<Record<string, (obj: Frozen<T>) => string>>;
+  readonly columns?: readonly Column<T>[];
+  /** "status", "scale", …: those whose object is this one and that need rules of their own. */
+  readonly subresources?: Readonly<Record<string, Subresource<T>>>;
+  /** PUT of an absent name creates it. */
+  readonly createOnUpdate?: boolean;
+  /** PUT without resourceVersion is accepted. Default true. */
+  readonly unconditionalUpdate?: boolean;
+  /** DELETE answers with the object instead of a Status. */
+  readonly deleteReturnsObject?: boolean;
+  /** What DELETE without a policy does with dependents. Default "background". */
+  readonly defaultPropagation?: 'background' | 'orphan';
+  /** Seconds that deletion waits for whoever runs the object (pods); undefined: gone at once. */
+  gracePeriodSeconds?(obj: Frozen<T>, requested: number | undefined): number;
+}
