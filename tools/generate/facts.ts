@@ -24,6 +24,26 @@ export interface Facts {
   readonly types: Readonly<Record<string, TypeFact>>;
 }
 
+/** What this project reads of an OpenAPI v3 schema of facts/schemas.json. */
+export interface OpenApiSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: OpenApiSchema;
+  readonly additionalProperties?: OpenApiSchema;
+  readonly allOf?: readonly OpenApiSchema[];
+  readonly oneOf?: readonly OpenApiSchema[];
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly 'x-kubernetes-patch-strategy'?: string;
+  readonly 'x-kubernetes-patch-merge-key'?: string;
+  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: 'granular' | 'atomic';
+}
+
 export interface DiscoveredResource {
   readonly resource: string;
   readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };

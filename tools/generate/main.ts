@@ -1,8 +1,9 @@
 // Writes src/api/generated from facts/; with --check only says whether what is committed is fresh.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { discoveredGroups, type Facts, readFact } from './facts.ts';
+import { discoveredGroups, type Facts, type OpenApiSchema, readFact } from './facts.ts';
 import { generateResources } from './resources.ts';
+import { generateSchemaTable } from './schema-table.ts';
 import { generateTypes } from './types.ts';
 
 const root = process.cwd();
@@ -12,6 +13,7 @@ const facts = readFact<Facts>(root, 'types.json');
 const files = new Map<string, string>([
   ...generateTypes(facts),
   ['resources.ts', generateResources(facts, discoveredGroups(root))],
+  ['schema-table.ts', generateSchemaTable(facts, readFact<Record<string, OpenApiSchema>>(root, 'schemas.json'))],
 ]);
 
 if (process.argv.includes('--check')) {
