@@ -1,0 +1,98 @@
+// Owns serving gRPC services over grpc-js: unary and server-streaming handlers from generated tables. Knows no service of its own.
+import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
+import { GrpcError, grpcCodes, type Handlers, type Method } from './grpc-service.ts';
+
+type AnyMethod = Method<object, object, boolean, boolean>;
+type UnaryHandler = (request: object, signal: AbortSignal) => Promise<object>;
+type StreamHandler = (request: object, signal: AbortSignal) => AsyncIterable<object>;
+
+export interface GrpcServer {
+  /** What a client dials: the given unix address, or host:port with the chosen port. */
+  readonly address: string;
+  /** Ends all calls and frees the address. */
+  close(): void;
+}
+
+export interface Served {
+  readonly service: object;
+  readonly handlers: object;
+}
+
+/** Pairs a service with its handlers, checked against each other. */
+export function served<S extends object>(service: S, handlers: Handlers<S>): Served {
+  return { service, handlers };
+}
+
+/** `address`: "unix:/path" or "127.0.0.1:0". No TLS: for sockets that only this host reaches. */
+export async function grpcServer(address: string, services: readonly Served[]): Promise<GrpcServer> {
+  const grpc = await import('@grpc/grpc-js');
+  const server = new grpc.Server();
+  for (const { service, handlers } of services) {
+    const definition: Record<string, ServiceDefinition[string]> = {};
+    const implementation: Record<string, never> = {};
+    for (const [name, entry] of Object.entries(service)) {
+      const method = entry as AnyMethod;
+      const handler = (handlers as Record<string, UnaryHandler & StreamHandler>)[name];
+      definition[name] = {
+        path: method.path,
+        requestStream: method.requestStream,
+        responseStream: method.responseStream,
+        requestDeserialize: (bytes: Buffer) => method.request.decode(bytes),
+        requestSerialize: (value: object) => Buffer.from(method.request.encode(value as never)),
+        responseSerialize: (value: object) => Buffer.from(method.response.encode(value as never)),
+        responseDeserialize: (bytes: Buffer) => method.response.decode(bytes),
+      };
+      if (handler) implementation[name] = (method.responseStream ? streaming(handler) : unary(handler)) as never;
+    }
+    server.addService(definition, implementation);
+  }
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  return {
+    address: address.startsWith('unix:') ? address : address.replace(/:\d+$/, `:${port}`),
+    close: () => server.forceShutdown(),
+  };
+}
+
+function statusOf(error: unknown): { code: number; details: string } {
+  if (error instanceof GrpcError) return { code: grpcCodes.indexOf(error.code), details: error.message };
+  return { code: grpcCodes.indexOf('UNKNOWN'), details: error instanceof Error ? error.message : String(error) };
+}
+
+function unary(handler: UnaryHandler) {
+  return (call: ServerUnaryCall<object, object>, answer: sendUnaryData<object>): void => {
+    const abort = new AbortController();
+    call.on('cancelled', () => abort.abort());
+    handler(call.request, abort.signal).then(
+      (value) => answer(null, value),
+      (error: unknown) => answer(statusOf(error)),
+    );
+  };
+}
+
+function streaming(handler: StreamHandler) {
+  return (call: ServerWritableStream<object, object>): void => {
+    const abort = new AbortController();
+    call.on('cancelled', () => abort.abort());
+    void pump(call, handler(call.request, abort.signal), abort.signal);
+  };
+}
+
+async function pump(
+  call: ServerWritableStream<object, object>,
+  items: AsyncIterable<object>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const item of items) {
+      if (signal.aborted) return;
+      if (!call.write(item)) await new Promise<void>((resolve) => call.once('drain', resolve).once('close', resolve));
+    }
+    call.end();
+  } catch (error) {
+    if (!signal.aborted) call.emit('error', statusOf(error));
+  }
+}

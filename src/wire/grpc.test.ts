@@ -1,0 +1,82 @@
+// Tests the gRPC client and server against each other over a unix socket.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { deferred } from '../base/task-group.ts';
+import { type GrpcConnection, grpcConnection } from './grpc-client.ts';
+import { type GrpcServer, grpcServer, served } from './grpc-server.ts';
+import { GrpcError, isGrpcError } from './grpc-service.ts';
+import { RuntimeService } from './generated/cri-runtime-v1.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'grpc-'));
+let server: GrpcServer;
+let connection: GrpcConnection;
+const cancelled = deferred();
+
+before(async () => {
+  server = await grpcServer(`unix:${folder}/s.sock`, [
+    served(RuntimeService, {
+      version: async (request) => ({ version: request.version, runtimeName: 'fake' }),
+      stopContainer: async (request) => {
+        throw new GrpcError('NOT_FOUND', `no container ${request.containerId}`);
+      },
+      stopPodSandbox: (_request, signal) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => {
+            cancelled.resolve();
+            reject(new Error('cancelled'));
+          }),
+        ),
+      getContainerEvents: async function* (_request, signal) {
+        for (let at = 0; at < 3; at++) yield { containerId: `c${at}` };
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+    }),
+  ]);
+  connection = await grpcConnection({ address: server.address });
+});
+
+after(() => {
+  connection.close();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('unary calls answer, fail with their code, and time out', async () => {
+  const runtime = connection.service(RuntimeService);
+  const answer = await runtime.version({ version: 'v1' });
+  assert.equal(answer.runtimeName, 'fake');
+  await assert.rejects(
+    runtime.stopContainer({ containerId: 'x' }),
+    (error) => isGrpcError(error, 'NOT_FOUND') && error.message === 'StopContainer: no container x',
+  );
+  await assert.rejects(runtime.status({}), (error) => isGrpcError(error, 'UNIMPLEMENTED'));
+  await assert.rejects(runtime.stopPodSandbox({}, { timeoutMs: 20 }), (error) =>
+    isGrpcError(error, 'DEADLINE_EXCEEDED'),
+  );
+  const abort = new AbortController();
+  const call = runtime.stopPodSandbox({}, { signal: abort.signal });
+  abort.abort(new Error('enough'));
+  await assert.rejects(call, /enough/);
+  await cancelled.promise;
+});
+
+test('streams end with their consumer', async () => {
+  const runtime = connection.service(RuntimeService);
+  const seen: string[] = [];
+  for await (const event of runtime.getContainerEvents({})) {
+    seen.push(event.containerId);
+    if (seen.length === 3) break;
+  }
+  assert.deepEqual(seen, ['c0', 'c1', 'c2']);
+});
+
+test('an unreachable server is UNAVAILABLE', async () => {
+  const nobody = await grpcConnection({ address: `unix:${folder}/nobody.sock` });
+  await assert.rejects(nobody.service(RuntimeService).version({}, { timeoutMs: 5000 }), (error) =>
+    isGrpcError(error, 'UNAVAILABLE'),
+  );
+  nobody.close();
+});
