@@ -60,7 +60,8 @@ export interface ResourceClient<T extends KubeObject> {
   update(obj: T | Frozen<T>, options?: WriteOptions): Promise<Frozen<T>>;
   updateStatus(obj: T | Frozen<T>, options?: WriteOptions): Promise<Frozen<T>>;
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Frozen<T>>;
-  delete(key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  /** The object as the server answered it (a pod that is now terminating, say); undefined when it answered a Status. */
+  delete(key: ObjectKey, options?: DeleteOptions): Promise<Frozen<T> | undefined>;
   deleteCollection(list: ListOptions, options?: DeleteOptions): Promise<void>;
   /** POSTs to a subresource: `pods/binding`, `pods/eviction`, `serviceaccounts/token`. */
   createSubresource<B extends object, A = unknown>(

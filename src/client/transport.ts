@@ -9,6 +9,8 @@ export interface TransportRequest {
   /** An object; the HTTP transport encodes it, the in-process one hands it over (it is not changed). */
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Media types wanted in the answer; default JSON. The in-process transport may ignore it. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 
