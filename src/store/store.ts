@@ -175,7 +175,7 @@ export interface Store {
 /** The range of all keys that begin with `prefix`; the empty prefix means everything. */
 export function prefixRange(prefix: string): { readonly start: string; readonly end: string } {
   if (prefix === '') return { start: '\0', end: '\0' };
-  const points = [...prefix];
+  const points = Array.from(prefix);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     const next = last.codePointAt(0)! + 1;
     // Surrogates are no characters: the next character after U+D7FF is U+E000.
