@@ -1,7 +1,8 @@
 // Owns a pod (anti-)affinity term in a form that is quick to match: whom it speaks of, and a key by which equal terms are one.
 import type { Frozen } from '../api/meta.ts';
 import type { PodAffinityTerm } from '../api/generated/core.v1.ts';
-import { type LabelMatcher, labelMatcher, selectorText } from './selector.ts';
+import { type LabelPredicate, labelPredicate } from '../api/label-selector.ts';
+import { selectorText } from './selector.ts';
 
 export interface AffinityTerm {
   /** Equal for terms that speak of the same pods and the same topology. */
@@ -9,8 +10,8 @@ export interface AffinityTerm {
   readonly topologyKey: string;
   readonly namespaces: ReadonlySet<string>;
   /** undefined: none beyond `namespaces`. */
-  readonly namespaceSelector: LabelMatcher | undefined;
-  readonly selector: LabelMatcher;
+  readonly namespaceSelector: LabelPredicate | undefined;
+  readonly selector: LabelPredicate;
 }
 
 /** A namespace's labels; empty for one that is unknown. */
@@ -29,8 +30,8 @@ export function affinityTerm(term: Frozen<PodAffinityTerm>, owner: { readonly na
     ]),
     topologyKey: term.topologyKey,
     namespaces,
-    namespaceSelector: term.namespaceSelector && labelMatcher(term.namespaceSelector),
-    selector: labelMatcher(term.labelSelector),
+    namespaceSelector: term.namespaceSelector && labelPredicate(term.namespaceSelector),
+    selector: labelPredicate(term.labelSelector),
   };
 }
 

@@ -57,7 +57,8 @@ export class SchedulerCache implements Snapshot {
 
   setNode(node: Frozen<Node>): void {
     const info = this.#infoOf(node.metadata.name);
-    if (info.node === undefined || zoneOf(info.labels) !== zoneOf(node.metadata.labels ?? {})) this.#ordered = undefined;
+    if (info.node === undefined || zoneOf(info.labels) !== zoneOf(node.metadata.labels ?? {}))
+      this.#ordered = undefined;
     this.#countImages(info, -1);
     info.setNode(node);
     this.#countImages(info, 1);

@@ -41,7 +41,8 @@ export class NodeInfo {
     this.allocatable = Resources.of(node.status?.allocatable);
     this.allowedPods = whole(node.status?.allocatable?.['pods'] ?? '0');
     const images = new Map<string, number>();
-    for (const image of node.status?.images ?? []) for (const name of image.names) images.set(name, image.sizeBytes ?? 0);
+    for (const image of node.status?.images ?? [])
+      for (const name of image.names) images.set(name, image.sizeBytes ?? 0);
     this.images = images;
   }
 

@@ -13,7 +13,9 @@ export type NodeMatcher = (node: Selectable) => boolean;
 
 /** An empty term matches no node. Fields: only metadata.name exists. */
 export function termMatcher(term: Frozen<NodeSelectorTerm>): NodeMatcher {
-  const expressions = (term.matchExpressions ?? []).map((part) => requirement(part.key, part.operator, part.values ?? []));
+  const expressions = (term.matchExpressions ?? []).map((part) =>
+    requirement(part.key, part.operator, part.values ?? []),
+  );
   const fields = (term.matchFields ?? []).map((part) => requirement(part.key, part.operator, part.values ?? []));
   if (expressions.length + fields.length === 0) return () => false;
   return (node) => {

@@ -88,6 +88,7 @@ function hostPortsOf(pod: Frozen<Pod>): readonly HostPort[] {
         found.push({ ip: port.hostIP || '0.0.0.0', protocol: port.protocol || 'TCP', port: port.hostPort });
   };
   for (const container of pod.spec.containers) take(container.ports);
-  for (const container of pod.spec.initContainers ?? []) if (container.restartPolicy === 'Always') take(container.ports);
+  for (const container of pod.spec.initContainers ?? [])
+    if (container.restartPolicy === 'Always') take(container.ports);
   return found.length === 0 ? none : found;
 }

@@ -111,7 +111,9 @@ export class PodScheduler {
 export function filterNode(cycle: Cycle, node: NodeInfo, nominations: Nominations): RefusedFilter | undefined {
   const promised = nominations
     .on(node.name)
-    .filter((other) => other.uid !== cycle.pod.uid && other.priority >= cycle.pod.priority && !node.pods.has(other.uid));
+    .filter(
+      (other) => other.uid !== cycle.pod.uid && other.priority >= cycle.pod.priority && !node.pods.has(other.uid),
+    );
   if (promised.length > 0) {
     const crowded = cycle.clone();
     const copy = node.clone();

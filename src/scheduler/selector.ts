@@ -1,46 +1,16 @@
-// Owns label selectors compiled for the hot loop.
+// Owns single selector requirements as node selectors use them (label selectors are the API room's), and a text by which equal selectors are one.
 import type { Frozen } from '../api/meta.ts';
 import type { LabelSelector } from '../api/generated/meta.v1.ts';
+import type { Labels } from '../api/label-selector.ts';
 
-export type Labels = Readonly<Record<string, string>>;
-export type LabelMatcher = (labels: Labels) => boolean;
-
-const nothing: LabelMatcher = () => false;
-const everything: LabelMatcher = () => true;
+export type { Labels } from '../api/label-selector.ts';
 
 function has(labels: Labels, key: string): boolean {
   return Object.hasOwn(labels, key);
 }
 
-/** An absent selector matches nothing, an empty one everything. An unknown operator matches nothing (the server refuses those). */
-export function labelMatcher(selector: Frozen<LabelSelector> | undefined): LabelMatcher {
-  if (selector === undefined) return nothing;
-  const parts: LabelMatcher[] = Object.entries(selector.matchLabels ?? {}).map(
-    ([key, value]) =>
-      (labels) =>
-        labels[key] === value,
-  );
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? [])
-    parts.push(requirement(key, operator, values));
-  return all(parts);
-}
-
-/** A pod selector of a Service or ReplicationController: equality only; empty matches nothing. */
-export function mapMatcher(selector: Labels | undefined): LabelMatcher {
-  return selector === undefined || Object.keys(selector).length === 0 ? nothing : labelMatcher({ matchLabels: selector });
-}
-
-function all(parts: readonly LabelMatcher[]): LabelMatcher {
-  if (parts.length === 0) return everything;
-  if (parts.length === 1) return parts[0]!;
-  return (labels) => {
-    for (const part of parts) if (!part(labels)) return false;
-    return true;
-  };
-}
-
-/** One requirement of a label or node selector; Gt and Lt compare integers and are false for anything else. */
-export function requirement(key: string, operator: string, values: readonly string[]): LabelMatcher {
+/** One requirement of a node selector; Gt and Lt compare integers and are false for anything else. An unknown operator matches nothing. */
+export function requirement(key: string, operator: string, values: readonly string[]): (labels: Labels) => boolean {
   const set = new Set(values);
   switch (operator) {
     case 'In':
@@ -60,7 +30,7 @@ export function requirement(key: string, operator: string, values: readonly stri
         return operator === 'Gt' ? actual > bound : actual < bound;
       };
     default:
-      return nothing;
+      return () => false;
   }
 }
 

@@ -29,7 +29,11 @@ function matches(toleration: Frozen<Toleration>, taint: Frozen<Taint>): boolean 
 function compare(left: string | undefined, right: string | undefined, by: (a: bigint, b: bigint) => boolean): boolean {
   const integer = /^(0|-?[1-9][0-9]{0,18})$/;
   return (
-    left !== undefined && right !== undefined && integer.test(left) && integer.test(right) && by(BigInt(left), BigInt(right))
+    left !== undefined &&
+    right !== undefined &&
+    integer.test(left) &&
+    integer.test(right) &&
+    by(BigInt(left), BigInt(right))
   );
 }
 

@@ -3,6 +3,7 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { NodeInfo } from '../node-info.ts';
 import type { PodInfo } from '../pod-info.ts';
 import type { ClusterEvent } from './cluster-event.ts';
+import type { Cycle } from './cycle.ts';
 
 /**
  * Why a pod may not run on a node. Make them once and share them: the diagnosis counts them by identity first.
@@ -35,7 +36,7 @@ export interface Snapshot {
 }
 
 export type PreFilterResult<S> =
-  | { readonly state: S; /** The only node names worth a look. */ readonly only?: ReadonlySet<string> }
+  | { readonly state: S /** The only node names worth a look. */; readonly only?: ReadonlySet<string> }
   /** Nothing to check for this pod: `filter` is not called. */
   | { readonly skip: true }
   /** No node can do. */
@@ -73,6 +74,8 @@ export interface SchedulerPlugin<S = unknown> {
   readonly name: string;
   /** What may make a pod that this plugin refused schedulable. Absent: only the periodic flush retries it. */
   readonly wakesOn?: readonly ClusterEvent[];
+  /** Called once before the first pod: waits for informers. */
+  start?(signal: AbortSignal): Promise<void>;
   /** Keeps a pod out of the queue until it changes. */
   preEnqueue?(pod: PodInfo): Refusal;
   /** The queue's order; exactly one plugin of a profile has it. Negative: a goes first. */
@@ -84,9 +87,14 @@ export interface SchedulerPlugin<S = unknown> {
   removePod?(state: S, pod: PodInfo, other: PodInfo, node: NodeInfo): void;
   /** A copy that addPod/removePod may change. Needed exactly when they are there. */
   cloneState?(state: S): S;
-  postFilter?(pod: PodInfo, diagnosis: Diagnosis, all: Snapshot): PostFilterResult | undefined;
+  /** Called when no node passed. Whatever it starts (removing pods) goes on in the background. */
+  postFilter?(cycle: Cycle, diagnosis: Diagnosis, all: Snapshot): PostFilterResult | undefined;
   /** Called with the nodes that passed when there is more than one. `undefined` as state of a plugin without preFilter. */
-  preScore?(pod: PodInfo, nodes: readonly NodeInfo[], all: Snapshot): { readonly state: unknown } | { readonly skip: true };
+  preScore?(
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    all: Snapshot,
+  ): { readonly state: unknown } | { readonly skip: true };
   /** Any finite number when there is `normalize`, else an integer from 0 to 100. `state` is preScore's. */
   score?(pod: PodInfo, node: NodeInfo, state: never): number;
   /** Brings the scores to 0..100 in place. */

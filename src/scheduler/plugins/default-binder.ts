@@ -11,7 +11,12 @@ export function defaultBinder(deps: { readonly pods: ResourceClient<Pod> }): Sch
       await deps.pods.createSubresource(
         { namespace, name },
         'binding',
-        { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { kind: 'Node', name: nodeName } },
+        {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { namespace, name, uid },
+          target: { kind: 'Node', name: nodeName },
+        },
         { signal },
       );
       return true;

@@ -47,11 +47,7 @@ export function nodeAffinity(args: NodeAffinityArgs = {}): SchedulerPlugin<NodeM
   };
   return {
     name: 'NodeAffinity',
-    wakesOn: [
-      { on: 'NodeAdd', helps: nowMatches },
-      { on: 'NodeLabel', helps: nowMatches },
-      { on: 'PodChanged' },
-    ],
+    wakesOn: [{ on: 'NodeAdd', helps: nowMatches }, { on: 'NodeLabel', helps: nowMatches }, { on: 'PodChanged' }],
     preFilter: (pod) => {
       const state = requiredNodeMatcher(pod.pod);
       if (state === undefined) return added === undefined ? { skip: true } : { state: () => true };

@@ -119,7 +119,8 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): SchedulerPlug
       ...(['NodeAdd', 'NodeAllocatable'] as const).map((on) => ({
         on,
         helps: (pod: PodInfo, { node }: { node?: { status?: { allocatable?: Readonly<Record<string, string>> } } }) =>
-          whole(node?.status?.allocatable?.['pods'] ?? '0') > 0 && fitsEmpty(pod, Resources.of(node?.status?.allocatable)),
+          whole(node?.status?.allocatable?.['pods'] ?? '0') > 0 &&
+          fitsEmpty(pod, Resources.of(node?.status?.allocatable)),
       })),
       { on: 'PodChanged' },
     ],
@@ -161,12 +162,7 @@ function explain(node: NodeInfo, { requests, scalars, nothing }: FitState, full:
   return reasons.length === 0 ? undefined : refusedFor(reasons, hopeless);
 }
 
-function score(
-  pod: PodInfo,
-  node: NodeInfo,
-  resources: readonly ResourceWeight[],
-  scoreOf: ResourceScore,
-): number {
+function score(pod: PodInfo, node: NodeInfo, resources: readonly ResourceWeight[], scoreOf: ResourceScore): number {
   let total = 0;
   let weights = 0;
   for (let at = 0; at < resources.length; at++) {

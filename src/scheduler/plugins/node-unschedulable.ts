@@ -12,7 +12,6 @@ export function nodeUnschedulable(): SchedulerPlugin<undefined> {
       on,
       helps: (pod, { node }) => node?.spec.unschedulable !== true || tolerates(pod.pod.spec.tolerations, cordoned),
     })),
-    filter: (pod, node) =>
-      node.unschedulable && !tolerates(pod.pod.spec.tolerations, cordoned) ? refused : undefined,
+    filter: (pod, node) => (node.unschedulable && !tolerates(pod.pod.spec.tolerations, cordoned) ? refused : undefined),
   };
 }

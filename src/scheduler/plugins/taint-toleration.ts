@@ -15,11 +15,7 @@ const nowTolerated = (pod: PodInfo, { node }: Happening): boolean =>
 export function taintToleration(): SchedulerPlugin<undefined> {
   return {
     name: 'TaintToleration',
-    wakesOn: [
-      { on: 'NodeAdd', helps: nowTolerated },
-      { on: 'NodeTaint', helps: nowTolerated },
-      { on: 'PodChanged' },
-    ],
+    wakesOn: [{ on: 'NodeAdd', helps: nowTolerated }, { on: 'NodeTaint', helps: nowTolerated }, { on: 'PodChanged' }],
     filter: (pod, node) =>
       node.taints.length > 0 && untoleratedTaint(pod.pod.spec.tolerations, node.taints, keepsOut) !== undefined
         ? refused
