@@ -1,0 +1,99 @@
+// Owns the check that an applied configuration is what its schema declares: unknown fields, wrong types, doubled items.
+import type { ListSchema, ScalarSchema, Schema } from '../schema/schema.ts';
+import { displayOf } from './element.ts';
+import { deduced, isMap, itemElement, type JsonMap, NotTypable, valueSchema } from './structure.ts';
+
+/** Enough for a message; a hostile body gets no longer one. */
+const maxProblems = 20;
+
+/** What is wrong, ".spec.replicas: expected integer, got string"; empty when all is well. At most 20 are told. */
+export function checkApplied(schema: Schema, value: unknown): string[] {
+  const problems: string[] = [];
+  check(schema, value, '', problems);
+  return problems;
+}
+
+function check(schema: Schema, value: unknown, path: string, problems: string[]): void {
+  if (value === null || value === undefined || problems.length >= maxProblems) return;
+  switch (schema.type) {
+    case 'object':
+    case 'map':
+      if (isMap(value)) checkMap(schema, value, path, problems);
+      else problems.push(`${path}: expected map, got ${typeName(value)}`);
+      return;
+    case 'list':
+      if (Array.isArray(value)) checkList(schema, value, path, problems);
+      else problems.push(`${path}: expected list, got ${typeName(value)}`);
+      return;
+    case 'alternative':
+      return;
+    default:
+      if (!accepts(schema, value)) problems.push(`${path}: expected ${expected(schema)}, got ${typeName(value)}`);
+  }
+}
+
+function checkMap(schema: Schema, value: JsonMap, path: string, problems: string[]): void {
+  for (const name of Object.keys(value)) {
+    const below = valueSchema(schema, name);
+    if (below === undefined) problems.push(`${path}.${name}: field not declared in schema`);
+    else if (below !== deduced) check(below, value[name], `${path}.${name}`, problems);
+    if (problems.length >= maxProblems) return;
+  }
+}
+
+function checkList(list: ListSchema, items: readonly unknown[], path: string, problems: string[]): void {
+  const seen = new Set<string>();
+  for (let at = 0; at < items.length && problems.length < maxProblems; at++) {
+    const item = items[at];
+    let where = `${path}[${at}]`;
+    if (list.listType !== 'atomic') {
+      try {
+        const element = itemElement(list, item);
+        where = path + displayOf(element);
+        if (seen.has(element)) problems.push(`${path}: duplicate entries for key ${displayOf(element)}`);
+        seen.add(element);
+      } catch (error) {
+        if (!(error instanceof NotTypable)) throw error;
+        problems.push(`${path}: element ${at}: ${error.message}`);
+        continue;
+      }
+    }
+    check(list.items, item, where, problems);
+  }
+}
+
+function accepts(schema: ScalarSchema, value: unknown): boolean {
+  switch (schema.type) {
+    case 'string':
+    case 'bytes':
+    case 'time':
+    case 'microTime':
+    case 'duration':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'int32':
+    case 'int64':
+    case 'uint8':
+    case 'double':
+      return typeof value === 'number' || typeof value === 'bigint';
+    case 'quantity':
+    case 'intOrString':
+      return typeof value === 'string' || typeof value === 'number';
+    case 'raw':
+    case 'fields':
+    case 'any':
+      return true;
+  }
+}
+
+function expected(schema: ScalarSchema): string {
+  if (accepts(schema, '')) return 'string';
+  return schema.type === 'boolean' ? 'boolean' : 'numeric (int or float)';
+}
+
+function typeName(value: unknown): string {
+  if (Array.isArray(value)) return 'list';
+  if (isMap(value)) return 'map';
+  return typeof value;
+}

@@ -1,0 +1,164 @@
+// Owns the comparison of two objects by their schema: which fields were added or changed, and which are gone.
+import type { ListSchema, Schema } from '../schema/schema.ts';
+import { emptyFields, type Entry, type Fields, leaf, nodeOf } from './fields.ts';
+import {
+  alwaysWrittenFields,
+  deduced,
+  equalJson,
+  fieldOf,
+  isMap,
+  itemElement,
+  type JsonMap,
+  partsOf,
+  valueSchema,
+  written,
+} from './structure.ts';
+
+export interface Comparison {
+  /** Paths that were added or have another value now. */
+  readonly changed: Fields;
+  readonly removed: Fields;
+}
+
+interface Difference {
+  readonly changed: Fields | undefined;
+  readonly removed: Fields | undefined;
+}
+
+const leafAdded: Difference = { changed: leaf, removed: undefined };
+const leafRemoved: Difference = { changed: undefined, removed: leaf };
+
+/**
+ * Compares as Go would see both objects (unset struct fields count as written). Parts that are the same by reference are
+ * skipped. Throws `NotTypable` when an associative list holds an item without its keys.
+ */
+export function compare(schema: Schema, before: unknown, after: unknown): Comparison {
+  const found = compareValues(schema, before, after);
+  return { changed: found?.changed ?? emptyFields, removed: found?.removed ?? emptyFields };
+}
+
+/** At least one side is defined. */
+function compareValues(schema: Schema, before: unknown, after: unknown): Difference | undefined {
+  if (before === after) return undefined;
+  const parts = partsOf(schema, after ?? before);
+  if (parts === 'map') {
+    const left = isMap(before) ? before : undefined;
+    const right = isMap(after) ? after : undefined;
+    if (schema.type === 'any' && isMixed(before, after))
+      return combine(compareLeaves(before, after), compareValues(schema, left, right));
+    if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, before, after, left, right);
+  } else if (parts === 'list') {
+    const left = Array.isArray(before) ? before : [];
+    const right = Array.isArray(after) ? after : [];
+    if (left.length > 0 || right.length > 0)
+      return compareLists(schema as ListSchema, before === undefined, after === undefined, left, right);
+  }
+  return compareLeaves(before, after);
+}
+
+/** One is a map and the other a value that is none. */
+function isMixed(before: unknown, after: unknown): boolean {
+  return isMap(before) !== isMap(after) && !isUnset(before) && !isUnset(after);
+}
+
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function isBare(schema: Schema, map: JsonMap | undefined): boolean {
+  if (map === undefined) return true;
+  for (const _ in map) return false;
+  return alwaysWrittenFields(schema).length === 0;
+}
+
+function compareLeaves(before: unknown, after: unknown): Difference | undefined {
+  if (before === undefined) return leafAdded;
+  if (after === undefined) return leafRemoved;
+  return equalJson(before, after) ? undefined : leafAdded;
+}
+
+function compareMaps(
+  schema: Schema,
+  before: unknown,
+  after: unknown,
+  left: JsonMap | undefined,
+  right: JsonMap | undefined,
+): Difference | undefined {
+  const found = new Collector();
+  const visit = (name: string): void => {
+    const was = left?.[name];
+    const is = right?.[name];
+    if (was === is && was !== undefined) return;
+    const field = fieldOf(schema, name);
+    const from = left === undefined ? undefined : written(field, was);
+    const to = right === undefined ? undefined : written(field, is);
+    if (from === undefined && to === undefined) return;
+    found.add(`f:${name}`, compareValues(valueSchema(schema, name) ?? deduced, from, to));
+  };
+  for (const name in left) visit(name);
+  for (const name in right) if (left === undefined || !Object.hasOwn(left, name)) visit(name);
+  for (const name of alwaysWrittenFields(schema))
+    if (!(left !== undefined && Object.hasOwn(left, name)) && !(right !== undefined && Object.hasOwn(right, name)))
+      visit(name);
+  return found.done(before === undefined, after === undefined);
+}
+
+function compareLists(
+  list: ListSchema,
+  added: boolean,
+  removed: boolean,
+  left: readonly unknown[],
+  right: readonly unknown[],
+): Difference | undefined {
+  const found = new Collector();
+  const before = byElement(list, left);
+  const after = byElement(list, right);
+  const visit = (element: string): void => {
+    const was = before.get(element) ?? [];
+    const is = after.get(element) ?? [];
+    if (was.length <= 1 && is.length <= 1) found.add(element, compareValues(list.items, was[0], is[0]));
+    else if (was.length > 1 && is.length > 1) {
+      if (!equalJson(was, is)) found.add(element, leafAdded);
+    } else if (was.length > 1) {
+      // Duplicates were owned as one whole: a single item in their place is new, with all that it has.
+      found.add(element, is.length === 0 ? leafRemoved : compareValues(list.items, undefined, is[0]));
+    } else {
+      if (was.length > 0) found.add(element, compareValues(list.items, was[0], undefined));
+      found.add(element, leafAdded);
+    }
+  };
+  for (const element of before.keys()) visit(element);
+  for (const element of after.keys()) if (!before.has(element)) visit(element);
+  return found.done(added, removed);
+}
+
+function byElement(list: ListSchema, items: readonly unknown[]): Map<string, unknown[]> {
+  const found = new Map<string, unknown[]>();
+  for (const item of items) {
+    const element = itemElement(list, item);
+    const known = found.get(element);
+    if (known === undefined) found.set(element, [item]);
+    else known.push(item);
+  }
+  return found;
+}
+
+class Collector {
+  readonly #changed: Entry[] = [];
+  readonly #removed: Entry[] = [];
+
+  add(element: string, found: Difference | undefined): void {
+    if (found?.changed !== undefined) this.#changed.push([element, found.changed]);
+    if (found?.removed !== undefined) this.#removed.push([element, found.removed]);
+  }
+
+  done(added: boolean, removed: boolean): Difference | undefined {
+    if (!added && !removed && this.#changed.length === 0 && this.#removed.length === 0) return undefined;
+    return { changed: nodeOf(this.#changed, added), removed: nodeOf(this.#removed, removed) };
+  }
+}
+
+function combine(a: Difference | undefined, b: Difference | undefined): Difference | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return { changed: b.changed ?? a.changed, removed: b.removed ?? a.removed };
+}
