@@ -3,13 +3,19 @@ import { LeaseTable } from './mvcc/lease-table.ts';
 import { MvccEngine } from './mvcc/engine.ts';
 import type { EngineDeps, Journal } from './mvcc/engine.ts';
 import { Mvcc } from './mvcc/mvcc.ts';
+import type { ValueForm } from './mvcc/mvcc.ts';
 import type { Store } from './store.ts';
 
 export type MemoryStoreDeps = EngineDeps;
 
 export function memoryStore(deps: MemoryStoreDeps): Store {
   const leases = new LeaseTable();
-  const values = { store: (value: Uint8Array) => value, load: (value: Uint8Array) => value, release: () => undefined };
+  const values: ValueForm<Uint8Array> = {
+    store: (value) => value,
+    size: (value) => value.length,
+    load: (value) => value,
+    release: () => undefined,
+  };
   const mvcc = new Mvcc<Uint8Array>(values, leases);
   const journal: Journal<Uint8Array> = {
     append: () => undefined,

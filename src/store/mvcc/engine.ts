@@ -230,8 +230,7 @@ export class MvccEngine<V> implements Store {
 
   #account(changes: readonly Version<V>[]): void {
     let bytes = 0;
-    for (const { entry, stored } of changes)
-      bytes += 64 + entry.key.length + (stored instanceof Uint8Array ? stored.length : 0);
+    for (const version of changes) bytes += this.#mvcc.sizeOf(version);
     this.#retention.wrote(changes.length, bytes);
     this.#retain();
   }

@@ -35,6 +35,8 @@ export interface Applied<V> {
 /** How the engine keeps values. `load` may throw `StoreCorrupt`. */
 export interface ValueForm<V> {
   store(value: Uint8Array): V;
+  /** About the bytes of the value. */
+  size(stored: V): number;
   load(stored: V): Uint8Array;
   /** Called when a version is forgotten. */
   release(stored: V | undefined): void;
@@ -73,12 +75,13 @@ export class Mvcc<V> {
     return this.#history.length;
   }
 
-  /** Visits every kept version, keys in order and each key's versions oldest first. */
-  forEach(visit: (version: Version<V>) => void): void {
-    this.#index.scan({ start: '' as ByteKey, end: undefined }, (entry) => {
-      for (const version of entry.versions) visit(version);
-      return true;
-    });
+  /** Visits entries in key order, those after `key`, until `visit` returns false. */
+  forEachAfter(key: ByteKey, visit: (entry: KeyEntry<V>) => boolean): void {
+    this.#index.scan({ start: `${key}\0` as ByteKey, end: undefined }, visit);
+  }
+
+  sizeOf(version: Version<V>): number {
+    return 64 + version.entry.key.length + (version.stored === undefined ? 0 : this.#values.size(version.stored));
   }
 
   range(range: KeyRange, options: RangeOptions = {}): RangeResult {
