@@ -1,5 +1,5 @@
 // Owns moving a Deployment's replica sets towards its template and size, one step a reconcile. Decisions are in plan, revision and status.
-import { type Frozen, keyOf, type KubeObject, type ObjectKey } from '../../api/meta.ts';
+import { type Frozen, keyOf, type ObjectKey } from '../../api/meta.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/generated/apps.v1.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { deployments, pods, replicaSets } from '../../api/generated/resources.ts';
