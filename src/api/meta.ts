@@ -19,9 +19,7 @@ export type Frozen<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends (infer E)[]
     ? readonly Frozen<E>[]
-    : T extends object
-      ? { readonly [K in keyof T]: Frozen<T[K]> }
-      : T;
+    : { readonly [K in keyof T]: Frozen<T[K]> };
 
 /** What a client may leave out when it creates an object. */
 export type New<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata' | 'status' | 'spec'> & {

@@ -37,7 +37,7 @@ export interface DataDirectory {
   readonly logs: string;
   readonly node: string;
   writeRecord(record: ClusterRecord): void;
-  writeRunning(running: RunningRecord): void;
+  writeRunning(running: Omit<RunningRecord, 'pid' | 'startTicks'>): void;
   /** Lets the next process in. */
   release(): void;
 }
@@ -67,14 +67,10 @@ export function openDataDirectory(path: string, fresh: Omit<ClusterRecord, 'form
   const writeRecord = (next: ClusterRecord) => guard(path, () => replaceFile(join(path, 'cluster.json'), toJson(next)));
   writeRecord(record);
   const runningFile = join(path, 'running.json');
-  const writeRunning = (now: RunningRecord) => guard(path, () => replaceFile(runningFile, toJson(now)));
-  writeRunning({
-    pid: process.pid,
-    startTicks: startTicks(process.pid),
-    server: '',
-    context: record.name,
-    kubeconfig: '',
-  });
+  const self = { pid: process.pid, startTicks: startTicks(process.pid) };
+  const writeRunning: DataDirectory['writeRunning'] = (now) =>
+    guard(path, () => replaceFile(runningFile, toJson({ ...self, ...now })));
+  writeRunning({ server: '', context: record.name, kubeconfig: '' });
   return { ...directory, writeRecord, writeRunning, release: () => rmSync(runningFile, { force: true }) };
 }
 
