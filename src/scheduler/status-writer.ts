@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { TaskGroup } from '../base/task-group.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
 import { isNotFound } from '../api/status-error.ts';
+import { timestamp } from '../api/timestamps.ts';
 import type { ResourceClient } from '../client/client.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -74,7 +75,7 @@ export class StatusWriter {
   async write(info: PodInfo, { condition, nominatedNodeName }: PodVerdict, signal: AbortSignal): Promise<void> {
     const { pod, uid, namespace, name } = info;
     const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    const now = `${new Date(this.#clock.now()).toISOString().slice(0, 19)}Z`;
+    const now = timestamp(this.#clock.now());
     const body = {
       metadata: { uid },
       status: {

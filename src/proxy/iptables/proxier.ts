@@ -1,0 +1,93 @@
+// Owns programming iptables: one restore a sync, with only the chains that changed.
+import type { RunCommand } from '../../base/run-command.ts';
+import type { Proxier } from '../proxier.ts';
+import type { ServicePlan } from '../service-plan.ts';
+import { type PortRules, portRules, type RuleOptions } from './port-rules.ts';
+import {
+  buildTables,
+  canary,
+  cleanupInput,
+  parseSave,
+  restoreInput,
+  type TableOptions,
+  type Tables,
+} from './tables.ts';
+
+export interface IptablesOptions extends RuleOptions, TableOptions {
+  /** Prefix of the tools: "iptables" (or "ip6tables", "iptables-legacy", "iptables-nft"). */
+  readonly command: string;
+  /** Put before each command: ["nsenter", "--net=…"] to work in another network namespace. */
+  readonly prefix?: readonly string[];
+}
+
+export function iptablesProxier(options: IptablesOptions, run: RunCommand): Proxier {
+  return new IptablesProxier(options, run);
+}
+
+class IptablesProxier implements Proxier {
+  readonly #options: IptablesOptions;
+  readonly #run: RunCommand;
+  /** What the kernel holds; undefined: unknown. */
+  #current: Tables | undefined;
+  readonly #rules = new Map<string, readonly PortRules[]>();
+
+  constructor(options: IptablesOptions, run: RunCommand) {
+    this.#options = options;
+    this.#run = run;
+  }
+
+  async sync(plans: ReadonlyMap<string, ServicePlan>, changed: ReadonlySet<string>): Promise<void> {
+    for (const key of changed) this.#rules.delete(key);
+    for (const [key, plan] of plans)
+      if (!this.#rules.has(key))
+        this.#rules.set(
+          key,
+          plan.ports.map((port) => portRules(port, this.#options)),
+        );
+    const healthChecks = [...plans.values()]
+      .filter(({ healthCheckNodePort }) => healthCheckNodePort > 0)
+      .map(({ namespace, name, healthCheckNodePort }) => ({ id: `${namespace}/${name}`, port: healthCheckNodePort }));
+    const next = buildTables([...this.#rules.values()].flat(), healthChecks, this.#options);
+    const before = this.#current;
+    const present = before === undefined ? parseSave(await this.#save()) : undefined;
+    const input = restoreInput(before, next, present);
+    this.#current = undefined;
+    if (input !== '') await this.#restore(input);
+    this.#current = next;
+  }
+
+  async intact(): Promise<boolean> {
+    const results = await Promise.all(
+      ['mangle', 'nat', 'filter'].map((table) => this.#tool('', ['-w', '5', '-t', table, '-S', canary])),
+    );
+    const intact = results.every(({ code }) => code === 0);
+    if (!intact) this.#current = undefined;
+    return intact;
+  }
+
+  async cleanup(): Promise<void> {
+    this.#current = undefined;
+    this.#rules.clear();
+    const input = cleanupInput(parseSave(await this.#save()));
+    if (input !== '') await this.#restore(input);
+  }
+
+  async #save(): Promise<string> {
+    const { code, stdout, stderr } = await this.#tool('-save', []);
+    if (code !== 0) throw new Error(`${this.#options.command}-save failed: ${stderr.trim()}`);
+    return stdout;
+  }
+
+  async #restore(input: string): Promise<void> {
+    const { code, stderr } = await this.#tool('-restore', ['-w', '5', '--noflush'], input);
+    if (code === 0) return;
+    const line = Number(/line:? (\d+)/.exec(stderr)?.[1] ?? 0);
+    const at = line > 0 ? ` (${input.split('\n')[line - 1]})` : '';
+    throw new Error(`${this.#options.command}-restore failed: ${stderr.trim().slice(0, 1000)}${at}`);
+  }
+
+  #tool(suffix: string, args: readonly string[], input?: string) {
+    const words = [...(this.#options.prefix ?? []), `${this.#options.command}${suffix}`, ...args];
+    return this.#run(words[0]!, words.slice(1), { ...(input !== undefined && { input }), timeoutMs: 60_000 });
+  }
+}
