@@ -19,7 +19,9 @@ export type Frozen<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends (infer E)[]
     ? readonly Frozen<E>[]
-    : { readonly [K in keyof T]: Frozen<T[K]> };
+    : T extends object
+      ? { readonly [K in keyof T]: Frozen<T[K]> }
+      : T;
 
 /** What a client may leave out when it creates an object. */
 export type New<T extends KubeObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata' | 'status' | 'spec'> & {

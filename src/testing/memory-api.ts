@@ -380,8 +380,11 @@ function mergeBySubresource(subresource: string, next: Mutable, before: Frozen<M
     return rest;
   }
   const kept = thaw<Mutable>(before);
-  if (subresource === 'status') kept.status = next.status;
-  else if (next.spec) kept.spec = next.spec;
+  if (subresource === 'status') {
+    kept.status = next.status;
+    // As upstream's deployments/status, through which revisions are annotated.
+    if (next.metadata.annotations) kept.metadata.annotations = next.metadata.annotations;
+  } else if (next.spec) kept.spec = next.spec;
   return kept;
 }
 
@@ -392,14 +395,18 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, sorted(inner)]));
 }
 
-/** RFC 7396; in strategic patches lists of conditions merge by type and lists of finalizers as sets, all other lists are replaced. */
+/** RFC 7396; in strategic patches conditions merge by type, owners by uid, finalizers as a set, all other lists are replaced. */
 function mergePatch(target: unknown, patch: unknown, strategic: boolean, field = ''): unknown {
-  if (Array.isArray(patch) && strategic && field === 'conditions') {
-    const kept = ((target ?? []) as { type: string }[]).filter(
-      (old) => !(patch as { type: string }[]).some((one) => one.type === old.type),
+  const mergeKey = { conditions: 'type', ownerReferences: 'uid' }[field];
+  if (Array.isArray(patch) && strategic && mergeKey) {
+    const entries = patch as Record<string, unknown>[];
+    const kept = ((target ?? []) as Record<string, unknown>[]).filter(
+      (old) => !entries.some((one) => one[mergeKey] === old[mergeKey]),
     );
-    return [...kept, ...(patch as unknown[])];
+    return [...kept, ...entries.filter((one) => one['$patch'] !== 'delete')];
   }
+  if (Array.isArray(patch) && strategic && field === 'finalizers')
+    return [...new Set([...((target ?? []) as unknown[]), ...(patch as unknown[])])];
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const result = (typeof target === 'object' && target !== null ? { ...target } : {}) as Record<string, unknown>;
   const dropped = (patch as Record<string, unknown>)['$deleteFromPrimitiveList/finalizers'] as string[] | undefined;

@@ -144,7 +144,9 @@ export class Log implements Journal<StoredValue> {
     try {
       if (last.bytes > headerBytes) {
         const number = last.header.last + 1;
-        this.segments.push(await createSegment(this.#deps, { first: number, last: number, previousBytes: last.bytes }));
+        const next = await createSegment(this.#deps, { first: number, last: number, previousBytes: last.bytes });
+        // Only now: reclaiming may have exchanged the list meanwhile.
+        this.segments.push(next);
       }
       for (const roll of rolls) roll.resolve();
     } catch (error) {

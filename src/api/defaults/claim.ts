@@ -1,0 +1,7 @@
+// Owns the defaults of persistent volume claims, alone and in templates.
+import type { PersistentVolumeClaimSpec } from '../generated/core.v1.ts';
+
+export function applyClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
+  spec.volumeMode ??= 'Filesystem';
+  spec.resources ??= {};
+}

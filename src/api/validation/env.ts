@@ -1,0 +1,96 @@
+// Owns the validation of environment variables and where they come from.
+import type { EnvFromSource, EnvVar, EnvVarSource } from '../generated/core.v1.ts';
+import type { Frozen } from '../meta.ts';
+import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './downward.ts';
+import { dataKey, envName, subdomainName } from './formats.ts';
+import { validateLocalPath } from './paths.ts';
+import type { Problems } from './problems.ts';
+
+export function validateEnv(
+  problems: Problems,
+  path: string,
+  env: Frozen<EnvVar[]> | undefined,
+  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
+): void {
+  env?.forEach((variable, at) => {
+    const here = `${path}[${at}]`;
+    if (!variable.name) problems.required(`${here}.name`);
+    else problems.each(`${here}.name`, variable.name, envName(variable.name));
+    if (variable.valueFrom) validateValueFrom(problems, `${here}.valueFrom`, variable, variable.valueFrom, volumes);
+  });
+}
+
+function validateValueFrom(
+  problems: Problems,
+  path: string,
+  variable: Frozen<EnvVar>,
+  from: Frozen<EnvVarSource>,
+  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
+): void {
+  let sources = 0;
+  if (from.fieldRef) {
+    sources++;
+    validateFieldRef(problems, `${path}.fieldRef`, from.fieldRef, envFieldPaths);
+  }
+  if (from.resourceFieldRef) {
+    sources++;
+    validateResourceFieldRef(problems, `${path}.resourceFieldRef`, from.resourceFieldRef, false);
+  }
+  if (from.configMapKeyRef) {
+    sources++;
+    validateKeyRef(problems, `${path}.configMapKeyRef`, from.configMapKeyRef);
+  }
+  if (from.secretKeyRef) {
+    sources++;
+    validateKeyRef(problems, `${path}.secretKeyRef`, from.secretKeyRef);
+  }
+  if (from.fileKeyRef) {
+    sources++;
+    validateFileKeyRef(problems, `${path}.fileKeyRef`, from.fileKeyRef, volumes);
+  }
+  if (sources === 0) problems.invalid(path, '', 'must specify one source');
+  else if (variable.value) problems.invalid(path, '', 'may not be specified when `value` is not empty');
+  else if (sources > 1) problems.invalid(path, '', 'may not have more than one field specified at a time');
+}
+
+function validateKeyRef(problems: Problems, path: string, ref: { readonly name?: string; readonly key: string }): void {
+  problems.each(`${path}.name`, ref.name ?? '', subdomainName(ref.name ?? ''));
+  if (!ref.key) problems.required(`${path}.key`);
+  else problems.each(`${path}.key`, ref.key, dataKey(ref.key));
+}
+
+function validateFileKeyRef(
+  problems: Problems,
+  path: string,
+  ref: NonNullable<Frozen<EnvVarSource>['fileKeyRef']>,
+  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
+): void {
+  if (!ref.key) problems.required(`${path}.key`);
+  else problems.each(`${path}.key`, ref.key, envName(ref.key));
+  if (!ref.volumeName) problems.required(`${path}.volumeName`);
+  else if (!volumes.has(ref.volumeName)) problems.notFound(`${path}.volumeName`, ref.volumeName);
+  else if (volumes.get(ref.volumeName)?.emptyDir === undefined)
+    problems.invalid(`${path}.volumeName`, ref.volumeName, 'must be an emptyDir volume');
+  if (!ref.path) problems.required(`${path}.path`);
+  else validateLocalPath(problems, `${path}.path`, ref.path);
+}
+
+export function validateEnvFrom(problems: Problems, path: string, sources: Frozen<EnvFromSource[]> | undefined): void {
+  sources?.forEach((source, at) => {
+    const here = `${path}[${at}]`;
+    if (source.prefix) problems.each(`${here}.prefix`, source.prefix, envName(source.prefix));
+    const refs = [
+      ['configMapRef', source.configMapRef],
+      ['secretRef', source.secretRef],
+    ] as const;
+    for (const [field, ref] of refs) {
+      if (ref === undefined) continue;
+      if (!ref.name) problems.required(`${here}.${field}.name`);
+      else problems.each(`${here}.${field}.name`, ref.name, subdomainName(ref.name, true));
+    }
+    const count = refs.filter(([, ref]) => ref !== undefined).length;
+    // The path is that of the whole list, as upstream reports it.
+    if (count === 0) problems.invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`');
+    else if (count > 1) problems.invalid(path, '', 'may not have more than one field specified at a time');
+  });
+}

@@ -1,0 +1,73 @@
+// Owns what the controller manager can be told: upstream's flags as typed options, and what it needs from outside.
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { MetricsRegistry } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { Client } from '../../client/client.ts';
+import type { InformerFactory } from '../../client/informer-factory.ts';
+
+export interface SigningOptions {
+  readonly signerName: string;
+  /** Of the certificate: "client auth", "digital signature", … as in the request. */
+  readonly usages: readonly string[];
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** What a certificate request says, as far as approvers need it. */
+export interface CertificateRequestFacts {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+  readonly emailAddresses: readonly string[];
+  readonly uris: readonly string[];
+}
+
+export interface CertificateAuthority {
+  /** Throws on what is no certificate request. */
+  parseRequest(csrPem: string): CertificateRequestFacts;
+  /** PEM of the signed certificate. */
+  signCertificate(csrPem: string, options: SigningOptions): Promise<string> | string;
+}
+
+export interface ControllerManagerOptions {
+  /** --controllers. Default ["*"]. */
+  readonly controllers?: readonly string[];
+  /** Absent: no election, this is the only one. */
+  readonly leaderElection?: {
+    readonly identity: string;
+    /** Default kube-system/kube-controller-manager. */
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly leaseMs?: number;
+    readonly renewMs?: number;
+    readonly retryMs?: number;
+  };
+  /** --root-ca-file as PEM, published to every namespace as kube-root-ca.crt. */
+  readonly rootCaPem?: string;
+  readonly certificateAuthority?: CertificateAuthority;
+  /** --cluster-signing-duration. Default a year. */
+  readonly signingDurationMs?: number;
+  /** Signs tokens of Secrets of type service-account-token. */
+  readonly signServiceAccountToken?: (claims: Readonly<Record<string, unknown>>) => string | Promise<string>;
+  /** --allocate-node-cidrs with --cluster-cidr, at most one of each family. */
+  readonly clusterCidrs?: readonly string[];
+  /** --node-cidr-mask-size-ipv4 and -ipv6. Default 24 and 64. */
+  readonly nodeCidrMaskSizes?: { readonly ipv4?: number; readonly ipv6?: number };
+  /** --node-monitor-period and --node-monitor-grace-period. Default 5 s and 50 s. */
+  readonly nodeMonitorPeriodMs?: number;
+  readonly nodeMonitorGracePeriodMs?: number;
+  /** --terminated-pod-gc-threshold. Default 12 500. */
+  readonly terminatedPodThreshold?: number;
+}
+
+export interface ControllerManagerDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Shared with other components of the process, whose owner runs it. Absent: the manager makes and runs its own. */
+  readonly informers?: InformerFactory;
+}

@@ -1,0 +1,68 @@
+// Owns what the files of kinds have in common: names from the generated reference, generations, keeping what a client may not write.
+import { same } from '../../api/validation/same.ts';
+import type { Frozen, KubeObject, ResourceRef } from '../../api/meta.ts';
+import type { Resource } from '../resource.ts';
+
+export type Rules<T extends KubeObject> = Omit<
+  Resource<T>,
+  'group' | 'version' | 'kind' | 'plural' | 'singular' | 'namespaced'
+>;
+
+export function defineResource<T extends KubeObject>(ref: ResourceRef<T>, rules: Rules<T>): Resource<T> {
+  return { ...ref, singular: ref.kind.toLowerCase(), ...rules };
+}
+
+interface WithStatus extends KubeObject {
+  status?: unknown;
+}
+
+interface WithSpec extends KubeObject {
+  spec?: unknown;
+}
+
+/** The stored value of a field takes the place of what the client sent. Stored values are shared, not copied. */
+export function keep<T extends object, K extends keyof T>(next: T, prev: Frozen<T>, ...fields: K[]): void {
+  for (const field of fields) {
+    const stored = (prev as T)[field];
+    if (stored === undefined) delete next[field];
+    else next[field] = stored;
+  }
+}
+
+/** Generation rises when what is wanted changes: the spec, unless `changed` says otherwise. */
+export function raiseGeneration<T extends WithSpec>(
+  next: T,
+  prev: Frozen<T>,
+  changed = !same(next.spec, (prev as WithSpec).spec),
+): void {
+  const generation = prev.metadata.generation ?? 0;
+  const raised = changed ? generation + 1 : generation;
+  if (raised === 0) delete next.metadata.generation;
+  else next.metadata.generation = raised;
+}
+
+/** For kinds with spec and status: creation clears the status, updates keep it and count generations. */
+export function specStrategy<T extends WithStatus & WithSpec>(
+  initialStatus: () => T['status'],
+): Pick<Resource<T>, 'prepareForCreate' | 'prepareForUpdate'> {
+  return {
+    prepareForCreate(obj) {
+      obj.status = initialStatus();
+      obj.metadata.generation = 1;
+    },
+    prepareForUpdate(next, prev) {
+      keep<T, keyof T>(next, prev, 'status');
+      raiseGeneration(next, prev);
+    },
+  };
+}
+
+/** A status update leaves the spec alone, and the labels where `labels` says so. */
+export function keepSpec<T extends WithSpec>(
+  next: T,
+  prev: Frozen<T>,
+  options: { readonly labels?: boolean } = {},
+): void {
+  keep<T, keyof T>(next, prev, 'spec');
+  if (options.labels) keep(next.metadata, prev.metadata as Frozen<T['metadata']>, 'labels');
+}

@@ -1,0 +1,196 @@
+// Owns a dry replay of recordings through the rules of kinds alone: creates, and updates by PUT, without a server.
+// Compares objects as stored and causes of refusals; leaves out what the generic server or admission adds.
+import { readdirSync } from 'node:fs';
+import { applyStaticDefaults } from './static-defaults.ts';
+import type { KubeObject } from '../../src/api/meta.ts';
+import { resources } from '../../src/server/resources/all.ts';
+import type { Resource } from '../../src/server/resource.ts';
+import { differences, fill, Normaliser, type Scenario, type Step } from './scenario.ts';
+import { readScenario } from './replay.ts';
+
+interface Target {
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+}
+
+const byPlural = new Map(
+  resources.map((resource) => [`${resource.group}/${resource.version}/${resource.plural}`, resource]),
+);
+
+function targetOf(path: string): Target | undefined {
+  const plain = path.split('?', 1)[0]!;
+  const match =
+    /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?$/.exec(plain) ??
+    undefined;
+  if (match === undefined) return undefined;
+  const [, core, group = '', version = core, namespace, plural, name] = match;
+  const resource = byPlural.get(`${group}/${version}/${plural}`);
+  return resource && { resource, namespace, name };
+}
+
+type Json = Record<string, unknown>;
+
+const contextOf = { nowMs: 0, user: 'admin', dryRun: false };
+
+/** Pods pass admission before they are validated: what it fills in, validation expects. */
+function admit(obj: KubeObject): void {
+  if (obj.kind !== 'Pod') return;
+  const spec = ((obj as unknown as Json)['spec'] ??= { containers: [] }) as Json;
+  spec['serviceAccountName'] ||= 'default';
+  spec['serviceAccount'] ||= spec['serviceAccountName'];
+}
+
+const admitted = [
+  'tolerations',
+  'priority',
+  'preemptionPolicy',
+  'serviceAccount',
+  'serviceAccountName',
+  'imagePullSecrets',
+];
+
+/** The parts that kinds are responsible for. */
+function comparable(kind: string, obj: unknown): unknown {
+  const copy = structuredClone(obj) as Json;
+  const metadata = (copy['metadata'] ?? {}) as Json;
+  const kept = { generation: metadata['generation'], labels: metadata['labels'], annotations: metadata['annotations'] };
+  copy['metadata'] = JSON.parse(JSON.stringify(kept));
+  if (kind === 'Pod') for (const field of admitted) delete (copy['spec'] as Json)[field];
+  return new Normaliser().value(prune(copy));
+}
+
+/** Null, empty lists and empty maps are how different encoders say nothing. */
+function prune(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(prune);
+  if (typeof value !== 'object' || value === null) return value;
+  const result: Json = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const pruned = prune(inner);
+    const empty =
+      pruned === null || (Array.isArray(pruned) && pruned.length === 0) || pruned === '' || pruned === false;
+    const hollow = typeof pruned === 'object' && pruned !== null && Object.keys(pruned).length === 0;
+    if (!empty && !(hollow && key !== 'emptyDir')) result[key] = pruned;
+  }
+  return result;
+}
+
+/** What a client sends without meaning: null fields. */
+function decode(body: unknown, { resource }: Target): KubeObject {
+  const obj = dropNulls(structuredClone(body)) as KubeObject;
+  obj.apiVersion ??= resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  obj.kind ??= resource.kind;
+  obj.metadata ??= {} as KubeObject['metadata'];
+  return obj;
+}
+
+function dropNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(kept.map(([key, inner]) => [key, dropNulls(inner)]));
+}
+
+interface Outcome {
+  readonly obj: KubeObject;
+  readonly causes: readonly string[];
+}
+
+function run(target: Target, body: unknown, prev: KubeObject | undefined): Outcome {
+  const { resource } = target;
+  const obj = decode(body, target);
+  applyStaticDefaults(obj);
+  resource.applyDefaults?.(obj);
+  if (prev === undefined) {
+    resource.prepareForCreate?.(obj, contextOf);
+    admit(obj);
+    return { obj, causes: causesOf(resource.validate(obj)) };
+  }
+  resource.prepareForUpdate?.(obj, prev, contextOf);
+  admit(obj);
+  const errors = [
+    ...(resource.validateUpdateAlone ? [] : resource.validate(obj)),
+    ...(resource.validateUpdate?.(obj, prev) ?? []),
+  ];
+  return { obj, causes: causesOf(errors) };
+}
+
+const causesOf = (errors: readonly { field?: string; reason?: string }[]): string[] => {
+  const texts = errors.map(({ field, reason }) => `${field}: ${reason}`);
+  // As the API does, the same cause is told once.
+  return texts;
+};
+
+export interface Result {
+  passed: number;
+  skipped: number;
+  failed: string[];
+}
+
+function playStep(
+  step: Step,
+  answer: Scenario['answers'][number],
+  stored: Map<string, KubeObject>,
+  result: Result,
+): void {
+  const target = step.path === undefined ? undefined : targetOf(step.path);
+  if (target === undefined || !['POST', 'PUT', 'PATCH'].includes(step.method ?? '')) return;
+  const status = answer.status ?? 0;
+  const body = answer.body as Json & { details?: { causes?: { field?: string; reason?: string }[] } };
+  const name = target.name ?? ((step.body as Json)?.['metadata'] as Json)?.['name'];
+  const key = `${target.resource.plural}/${target.namespace}/${String(name)}`;
+  const dry = step.path!.includes('dryRun');
+  const remember = (): void => {
+    if (status < 300 && !dry && body) stored.set(key, body as unknown as KubeObject);
+  };
+  const prev = step.method === 'PUT' ? stored.get(key) : undefined;
+  if (step.method === 'PATCH' || step.body === undefined || (step.method === 'PUT' && prev === undefined))
+    return remember();
+  if (status !== 200 && status !== 201 && status !== 422) return;
+  const outcome = run(target, fill(step.body, { RUN: 'run0' }), prev);
+  remember();
+  if (status === 422) {
+    const all = body.details?.causes ?? [];
+    const causes = all.filter(
+      ({ field = '' }) =>
+        !/^metadata\.(name|generateName|resourceVersion|labels|annotations|finalizers|ownerReferences)/.test(field),
+    );
+    if (causes.length === 0) return void result.skipped++;
+    const own = outcome.causes.filter((text) => !/^metadata\.(labels|annotations)/.test(text));
+    return record(step, differences(causesOf(causes), own), result);
+  }
+  if (outcome.causes.length > 0) return record(step, [`refused: ${outcome.causes.join('; ')}`], result);
+  record(
+    step,
+    differences(comparable(target.resource.kind, body), comparable(target.resource.kind, outcome.obj)),
+    result,
+  );
+}
+
+function record(step: Step, lines: string[], result: Result): void {
+  if (lines.length === 0) result.passed++;
+  else
+    result.failed.push(
+      `${step.method} ${step.path}${step.note === undefined ? '' : ` (${step.note})`}\n    ${lines.slice(0, 30).join('\n    ')}`,
+    );
+}
+
+/** Plays all steps that kinds alone can answer. */
+export function playKinds(scenario: Scenario): Result {
+  const result: Result = { passed: 0, skipped: 0, failed: [] };
+  const stored = new Map<string, KubeObject>();
+  for (const [at, step] of scenario.steps.entries())
+    playStep(fill(step, { RUN: 'run0' }), withRun(scenario.answers[at]!), stored, result);
+  return result;
+}
+
+/** The recorded run's name in the place of its placeholder: names must be valid. */
+const withRun = <T>(answer: T): T => JSON.parse(JSON.stringify(answer).replaceAll('<run>', 'run0')) as T;
+
+export function recordingsOf(area: string, prefix = ''): string[] {
+  return readdirSync(`test/golden/recorded/${area}`)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => `test/golden/recorded/${area}/${name}`);
+}
+
+export const readRecording = readScenario;
