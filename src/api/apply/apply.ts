@@ -14,12 +14,11 @@ import {
   type Entries,
   identityOf,
   noClaims,
-  timeText,
   withTime,
 } from './managed-fields.ts';
 import { mergeApplied, removeFields } from './merge.ts';
 import { equalJson, isMap, type JsonMap } from './structure.ts';
-import { moveClaims, updateClaims, withoutServerFields, type WriteContext } from './update.ts';
+import { moveClaims, timeOf, updateClaims, withoutServerFields, type WriteContext } from './update.ts';
 
 export interface ApplyRequest extends WriteContext {
   /** In the request's version; undefined when there is no such object. */
@@ -108,7 +107,11 @@ function attemptApply(request: ApplyRequest, live: object, before: Claims, force
   const changed = object !== live && !equalJson(object, live);
   const own = withoutServerFields(fields);
   if (isEmpty(own)) moved.claims.delete(identity);
-  else moved.claims.set(identity, kept(held, { ...claim, fields: own }, changed ? timeText(nowMs) : undefined));
+  else
+    moved.claims.set(
+      identity,
+      kept(held, { ...claim, fields: own }, changed ? timeOf(subresource, held, nowMs) : undefined),
+    );
   return { object: changed ? object : (live as JsonMap), claims: moved.claims, conflicts: moved.conflicts };
 }
 

@@ -2,7 +2,8 @@
 import type { ManagedFieldsEntry } from '../generated/meta.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { compareText } from './element.ts';
-import { type Fields, parseFields, union } from './fields.ts';
+import { type Fields, parseFields, sameFields, union } from './fields.ts';
+import { equalJson } from './structure.ts';
 
 export type Entries = readonly Frozen<ManagedFieldsEntry>[];
 
@@ -154,4 +155,19 @@ export function capUpdaters(claims: Map<string, Claim>): void {
     if (identity !== bucketIdentity) claims.delete(identity);
     count--;
   }
+}
+
+/** True when two lists differ in nothing but times: such a change alone is not worth a write. */
+export function sameButTimes(a: Entries | undefined, b: Entries | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || a.length !== b.length) return false;
+  const times = (entries: Entries) => entries.map(({ time: _, ...rest }) => rest);
+  const left = decodeClaims(a);
+  const right = decodeClaims(b);
+  if (left === undefined || right === undefined) return equalJson(times(a), times(b));
+  for (const [identity, claim] of left) {
+    const other = right.get(identity);
+    if (other?.apiVersion !== claim.apiVersion || !sameFields(other.fields, claim.fields)) return false;
+  }
+  return left.size === right.size;
 }

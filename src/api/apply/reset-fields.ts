@@ -1,5 +1,5 @@
 // Owns which fields each endpoint of a kind resets and therefore never owns: what the strategies of the server put back.
-import { differenceBeneath, type Entry, type Fields, fieldsOfPaths, isMember, leaf, nodeOf, rootOf } from './fields.ts';
+import { differenceBeneath, type Fields, fieldsOfPaths } from './fields.ts';
 
 /** Takes from a set what the endpoint resets, in the version in which the set is said. */
 export type ResetFields = (fields: Fields, apiVersion: string) => Fields;
@@ -8,28 +8,6 @@ export type ResetFields = (fields: Fields, apiVersion: string) => Fields;
 export function resetting(...paths: string[]): ResetFields {
   const reset = fieldsOfPaths(paths.map((path) => path.split('.')));
   return (fields) => differenceBeneath(fields, reset);
-}
-
-/** Resets everything but these paths and what is beneath them; "*" stands for any one element. */
-export function keeping(...paths: string[]): ResetFields {
-  const patterns = paths.map((path) => path.split('.'));
-  return (fields) => rootOf(keptEntries(fields, patterns));
-}
-
-function keptEntries(node: Fields, patterns: readonly (readonly string[])[]): Entry[] {
-  const kept: Entry[] = [];
-  for (const element of Object.keys(node)) {
-    if (element === '.') continue;
-    const below = patterns.filter(([first]) => first === '*' || `f:${first}` === element).map(([, ...rest]) => rest);
-    if (below.length === 0) continue;
-    const child = node[element]!;
-    if (below.some((rest) => rest.length === 0)) kept.push([element, child]);
-    else {
-      const found = nodeOf(keptEntries(child, below), isMember(child) && child !== leaf);
-      if (found !== undefined) kept.push([element, found]);
-    }
-  }
-  return kept;
 }
 
 const status = resetting('status');
@@ -78,17 +56,6 @@ const table: ReadonlyMap<string, ResetFields> = new Map([
   ['v1/Namespace/finalize', status],
   ['v1/Pod', status],
   ['v1/Pod/status', resetting('spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences')],
-  ['v1/Pod/ephemeralcontainers', keeping('spec.ephemeralContainers')],
-  [
-    'v1/Pod/resize',
-    keeping(
-      'spec.containers.*.resources',
-      'spec.containers.*.resizePolicy',
-      'spec.initContainers.*.resources',
-      'spec.initContainers.*.resizePolicy',
-      'spec.resources',
-    ),
-  ],
   ['apps/v1/Deployment', status],
   ['apps/v1/Deployment/status', resetting('spec', 'metadata.labels')],
   ['certificates.k8s.io/v1/CertificateSigningRequest', resetting('spec', 'status')],

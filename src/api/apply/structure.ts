@@ -61,7 +61,7 @@ function keysOf(list: ListSchema): Keys {
   let keys = keysOfList.get(list);
   if (keys === undefined) {
     const names = [...list.mapKeys].sort(compareText);
-    keys = { names, defaults: names.map((name) => fieldOf(list.items, name)?.default) };
+    keys = { names, defaults: names.map((name) => keyDefault(list.items, fieldOf(list.items, name))) };
     keysOfList.set(list, keys);
   }
   return keys;
@@ -80,17 +80,17 @@ export function itemElement(list: ListSchema, item: unknown): string {
   for (let at = 0; at < names.length; at++) {
     const name = names[at]!;
     const value = item[name] ?? defaults[at];
-    if (value === undefined) {
-      if (name in item) pairs.push([name, null]);
-      else if (isBuiltin(list.items)) pairs.push([name, zeroOf(fieldOf(list.items, name))]);
-      else throw new NotTypable(`an item of an associative list omits its key field ${JSON.stringify(name)}`);
-    } else pairs.push([name, value]);
+    if (value !== undefined) pairs.push([name, value]);
   }
+  if (pairs.length === 0)
+    throw new NotTypable(`an item of an associative list omits its key fields ${JSON.stringify(list.mapKeys)}`);
   return keyElement(pairs);
 }
 
-function isBuiltin(schema: Schema): boolean {
-  return schema.type === 'object' && schema.name !== '';
+/** The schema's default; OpenAPI has the zero value as the default of a built-in type's plain field. */
+function keyDefault(items: Schema, field: FieldSchema | undefined): unknown {
+  if (field === undefined || field.default !== undefined) return field?.default;
+  return items.type === 'object' && items.name !== '' && !field.pointer ? scalarZero[field.schema.type] : undefined;
 }
 
 const emptyMap: JsonMap = Object.freeze({});

@@ -115,10 +115,15 @@ export function updateClaims(request: UpdateRequest, before: Claims): Map<string
   const identity = identityOf(mine);
   const held = claims.get(identity);
   const fields = held === undefined ? changed : union(held.fields, changed);
-  const time = timeText(nowMs);
+  const time = timeOf(subresource, held, nowMs);
   const same = held !== undefined && held.fields === fields && held.time === time && held.entry !== undefined;
   claims.set(identity, same ? held : { ...mine, fields, time });
   return claims;
+}
+
+/** Claims through "scale" carry no time: upstream writes them to the parent object without. */
+export function timeOf(subresource: string, held: Claim | undefined, nowMs: number): string | undefined {
+  return subresource === 'scale' ? held?.time : timeText(nowMs);
 }
 
 export interface Moved {

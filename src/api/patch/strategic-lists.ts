@@ -10,7 +10,7 @@ function noMergeKey(mergeKey: string): StatusError {
 /** Scalars: those of the patch are added where missing. */
 export function mergeScalarLists(was: readonly unknown[], wanted: readonly unknown[]): readonly unknown[] {
   const merged = [...new Set([...was, ...wanted])];
-  return ordered.arrange(merged, wanted, merged, undefined);
+  return ordered.arrange(merged, wanted, was, undefined);
 }
 
 /** Objects, matched by their merge key. */
@@ -42,7 +42,7 @@ export function mergeObjectLists(
       base.push(withoutDirectives(item, 0) as JsonMap);
     }
   }
-  return ordered.arrange(base, additions, base, mergeKey);
+  return ordered.arrange(base, additions, was, mergeKey);
 }
 
 /** What identifies an item, as text: its merge key, or all of it. */

@@ -1,0 +1,243 @@
+// Proves the laws of server-side apply, versions, the limit of updaters, and that strangers' input never breaks it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ManagedFieldsEntry } from '../generated/meta.v1.ts';
+import { freeze } from '../meta.ts';
+import { schemaOf } from '../schema/builtin.ts';
+import { isStatusError } from '../status-error.ts';
+import { type ApplyRequest, applyConfiguration } from './apply.ts';
+import { type Entries, sameButTimes } from './managed-fields.ts';
+import { managedFieldsForUpdate } from './update.ts';
+
+const deployments = { schema: schemaOf('apps/v1', 'Deployment')!, apiVersion: 'apps/v1', nowMs: 1_700_000_000_000 };
+const configMaps = { schema: schemaOf('v1', 'ConfigMap')!, apiVersion: 'v1', nowMs: 1_700_000_000_000 };
+
+type Stored = { metadata: { managedFields?: ManagedFieldsEntry[] } } & Record<string, unknown>;
+
+function stored(request: Omit<ApplyRequest, 'force'> & { force?: boolean }): Stored {
+  const { object, managedFields } = applyConfiguration({ force: false, ...request });
+  const { managedFields: _, ...rest } = object['metadata'] as { managedFields?: unknown };
+  const metadata = { ...rest, uid: 'u', ...(managedFields && { managedFields }) };
+  return freeze({ ...object, metadata }) as Stored;
+}
+
+const text = fc.constantFrom('1', '2', '3');
+const container = fc.record(
+  {
+    name: fc.constantFrom('a', 'b', 'c'),
+    image: text,
+    args: fc.array(text, { maxLength: 2 }),
+    env: fc.uniqueArray(fc.record({ name: text, value: text }), { selector: ({ name }) => name, maxLength: 3 }),
+  },
+  { requiredKeys: ['name'] },
+);
+const configuration = fc
+  .record(
+    {
+      replicas: fc.constantFrom(1, 2),
+      containers: fc.uniqueArray(container, { selector: ({ name }) => name, maxLength: 3 }),
+      labels: fc.dictionary(text, text),
+      nodeSelector: fc.dictionary(text, text),
+    },
+    { requiredKeys: [] },
+  )
+  .map(({ labels, replicas, ...spec }) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'd', ...(labels && { labels }) },
+    spec: { ...(replicas && { replicas }), template: { spec } },
+  }));
+
+test('applying the same twice changes nothing the second time', () => {
+  fc.assert(
+    fc.property(configuration, configuration, (first, second) => {
+      const base = stored({ ...deployments, live: undefined, applied: first, manager: 'other' });
+      const once = stored({ ...deployments, live: base, applied: second, manager: 'me', force: true });
+      const again = applyConfiguration({
+        ...deployments,
+        live: once,
+        applied: second,
+        manager: 'me',
+        force: false,
+        nowMs: 0,
+      });
+      assert.equal(again.changed, false);
+      assert.equal(again.object, once);
+      assert.ok(
+        sameButTimes(again.managedFields as Entries | undefined, once.metadata.managedFields as Entries | undefined),
+      );
+      assert.deepEqual(again.managedFields, once.metadata.managedFields);
+    }),
+  );
+});
+
+test('a lone manager gets exactly what it says, whatever it said before', () => {
+  fc.assert(
+    fc.property(configuration, configuration, (first, second) => {
+      const base = stored({ ...deployments, live: undefined, applied: first, manager: 'me' });
+      const next = stored({ ...deployments, live: base, applied: second, manager: 'me' });
+      const fresh = stored({ ...deployments, live: undefined, applied: second, manager: 'me' });
+      const templates = [next, fresh].map((object) => withoutEmpty(object['spec']));
+      assert.deepEqual(templates[0], templates[1]);
+      assert.deepEqual(
+        next.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1),
+        fresh.metadata.managedFields?.map(({ fieldsV1 }) => fieldsV1),
+      );
+    }),
+  );
+});
+
+/** Without nulls and empty parts: what Go drops, and keys in order of their names. */
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.length === 0
+      ? undefined
+      : value.map(withoutEmpty).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  if (typeof value !== 'object' || value === null) return value ?? undefined;
+  const entries = Object.entries(value)
+    .map(([name, part]) => [name, withoutEmpty(part)] as const)
+    .filter(([, part]) => part !== undefined);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+test('what one manager applied survives what another applies beside it', () => {
+  fc.assert(
+    fc.property(configuration, configuration, (first, second) => {
+      const base = stored({ ...deployments, live: undefined, applied: first, manager: 'one' });
+      const both = stored({ ...deployments, live: base, applied: second, manager: 'two', force: true });
+      const gone = stored({
+        ...deployments,
+        live: both,
+        applied: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' } },
+        manager: 'two',
+      });
+      assert.equal(gone.metadata.managedFields?.some(({ manager }) => manager === 'two') ?? false, false);
+    }),
+  );
+});
+
+test('any applied body is applied or refused with a 4xx', () => {
+  const base = stored({
+    ...configMaps,
+    live: undefined,
+    applied: { apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } },
+    manager: 'x',
+  });
+  const body = fc.dictionary(
+    fc.constantFrom('metadata', 'data', 'binaryData', 'immutable', '__proto__', 'x'),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
+  fc.assert(
+    fc.property(body, fc.boolean(), (parts, force) => {
+      try {
+        applyConfiguration({
+          ...configMaps,
+          live: base,
+          applied: { ...parts, apiVersion: 'v1', kind: 'ConfigMap' },
+          manager: 'me',
+          force,
+        });
+      } catch (error) {
+        assert.ok(isStatusError(error), String(error));
+        assert.ok(error.code >= 400 && error.code < 500);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('any managedFields are kept, reset or ignored, never an error', () => {
+  const entry = fc.record(
+    {
+      manager: fc.oneof(text, fc.anything()),
+      operation: fc.oneof(fc.constantFrom('Apply', 'Update'), fc.jsonValue()),
+      apiVersion: fc.oneof(fc.constantFrom('v1', 'v9'), fc.jsonValue()),
+      time: fc.oneof(fc.constant('2024-01-01T00:00:00Z'), fc.jsonValue()),
+      fieldsType: fc.oneof(fc.constant('FieldsV1'), fc.jsonValue()),
+      fieldsV1: fc.oneof(fc.constant({ 'f:data': { 'f:a': {} } }), fc.jsonValue({ maxDepth: 4 })),
+      subresource: fc.oneof(fc.constant('status'), fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  );
+  const live = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', uid: 'u' }, data: { a: '1' } };
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.jsonValue(), fc.array(entry)),
+      fc.oneof(fc.jsonValue(), fc.array(entry)),
+      (mine, theirs) => {
+        const before = { ...live, metadata: { ...live.metadata, managedFields: theirs } };
+        const next = { ...live, data: { a: '2' }, metadata: { ...live.metadata, managedFields: mine } };
+        const result = managedFieldsForUpdate({ ...configMaps, live: before, next, manager: 'm' });
+        JSON.stringify(result);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('the eleventh updater makes the oldest two one', () => {
+  let live: Stored = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: {} } as Stored;
+  for (let at = 0; at < 14; at++) {
+    const next = { ...live, metadata: { uid: 'u' }, data: { ...(live['data'] as object), [`k${at}`]: 'v' } };
+    const managedFields = managedFieldsForUpdate({
+      ...configMaps,
+      live: at === 0 ? undefined : live,
+      next,
+      manager: `m${at}`,
+      nowMs: at * 1000,
+    });
+    live = { ...next, metadata: { ...next.metadata, ...(managedFields && { managedFields }) } } as Stored;
+  }
+  const entries = live.metadata.managedFields!;
+  assert.equal(entries.length, 10);
+  assert.deepEqual(
+    entries.map(({ manager }) => manager),
+    ['ancient-changes', ...[5, 6, 7, 8, 9, 10, 11, 12, 13].map((at) => `m${at}`)],
+  );
+  assert.deepEqual(Object.keys(entries[0]!.fieldsV1!['f:data'] as object), [
+    '.',
+    'f:k0',
+    'f:k1',
+    'f:k2',
+    'f:k3',
+    'f:k4',
+  ]);
+});
+
+test('claims in another version are compared in that version, and dropped when it is no longer served', () => {
+  const schema = configMaps.schema;
+  const claim = (apiVersion: string, field: string): ManagedFieldsEntry => ({
+    manager: 'old',
+    operation: 'Update',
+    apiVersion,
+    time: '2020-01-01T00:00:00Z',
+    fieldsType: 'FieldsV1',
+    fieldsV1: { 'f:data': { [`f:${field}`]: {}, 'f:kept': {} } },
+  });
+  const object = (value: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { uid: 'u', managedFields: [claim('v0', 'renamed'), { ...claim('gone', 'a'), manager: 'x' }] },
+    data: { a: value, kept: '1' },
+  });
+  const convert = (given: unknown, apiVersion: string) => {
+    if (apiVersion !== 'v0') return undefined;
+    const { data } = given as { data: Record<string, string> };
+    return { object: { ...(given as object), data: { renamed: data['a'], kept: data['kept'] } }, schema };
+  };
+  const entries = managedFieldsForUpdate({
+    ...configMaps,
+    live: object('1'),
+    next: object('2'),
+    manager: 'm',
+    convert,
+  })!;
+  assert.deepEqual(
+    entries.map(({ manager, apiVersion, fieldsV1 }) => [manager, apiVersion, fieldsV1]),
+    [
+      ['old', 'v0', { 'f:data': { 'f:kept': {} } }],
+      ['m', 'v1', { 'f:data': { 'f:a': {} } }],
+    ],
+  );
+});
