@@ -121,7 +121,7 @@ test('any applied body is applied or refused with a 4xx', () => {
   const base = stored({
     ...configMaps,
     live: undefined,
-    applied: { apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } },
+    applied: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c' }, data: { a: '1' } },
     manager: 'x',
   });
   const body = fc.dictionary(
