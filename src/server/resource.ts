@@ -1,6 +1,8 @@
 // Owns what a kind is to the generic server: data and pure functions. Built-in and custom kinds are the same kind of value.
 import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
+import type { ObjectSchema } from '../api/schema/schema.ts';
+import type { Compare, Operation } from '../store/store.ts';
 
 /** What pure strategies may know of the request they serve. */
 export interface StrategyContext {
@@ -27,6 +29,12 @@ export interface Subresource<T extends KubeObject> {
   warnings?(next: Frozen<T>, prev: Frozen<T>): string[];
 }
 
+/** What a write takes along. */
+export interface Taken {
+  readonly with?: { readonly compare: readonly Compare[]; readonly operations: readonly Operation[] };
+  done?(written: boolean): Promise<void>;
+}
+
 export interface Resource<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -37,6 +45,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
 
+  /** The shape of its objects; absent for built-in kinds, whose schema is found by apiVersion and kind. */
+  readonly schema?: ObjectSchema;
   /** Fills what depends on other fields or is not in the schema; runs on every decoded object, also on reads of old data. */
   applyDefaults?(obj: T): void;
   /** Clears what a client may not set (status, …) and sets what the server owns. Generation is 1 where the kind has one. */
@@ -60,10 +70,31 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly createOnUpdate?: boolean;
   /** PUT without resourceVersion is accepted. Default true. */
   readonly unconditionalUpdate?: boolean;
+  /**
+   * Takes what must be taken in the same transaction (addresses, ports). Runs after validation; `done` tells whether the write
+   * was made. Throws StatusError to refuse.
+   */
+  readonly beforeStore?: {
+    create?(obj: T, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
+    update?(next: T, prev: Frozen<T>, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
+    /** After the object is gone. */
+    deleted?(obj: Frozen<T>): Promise<void>;
+  };
   /** DELETE answers with the object instead of a Status. */
   readonly deleteReturnsObject?: boolean;
   /** What DELETE without a policy does with dependents. Default "background". */
   readonly defaultPropagation?: 'background' | 'orphan';
+  /** Where the scale subresource reads and writes; default spec.replicas, status.replicas, spec.selector. */
+  readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; readonly selector?: string };
+  /** For a version that is not the one stored: the ways between them. Both answer with new objects. */
+  readonly convert?: {
+    readonly toStorage: (obj: Frozen<T>) => KubeObject;
+    readonly fromStorage: (obj: Frozen<KubeObject>) => T;
+  };
+  /** Field paths whose values watches and lists are often selected by: answered from an index. Each is also in `selectable`. */
+  readonly indexed?: readonly string[];
+  /** Seconds after which objects vanish by themselves (events). */
+  readonly ttlSeconds?: number;
   /** Seconds that deletion waits for whoever runs the object (pods); undefined: gone at once. */
   gracePeriodSeconds?(obj: Frozen<T>, requested: number | undefined): number;
 }

@@ -1,0 +1,52 @@
+// Owns the admission chain: plugins that may change what is written, then plugins that may refuse it, in the order of one list.
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Parts } from '../parts.ts';
+import type { UserInfo } from '../request.ts';
+import type { Served } from '../served/served.ts';
+
+export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionRequest {
+  readonly operation: AdmissionOperation;
+  readonly served: Served;
+  readonly subresource: string;
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  /** Empty for a create whose name is still to be made, and for collections. */
+  readonly name: string;
+  /** What is about to be stored: `admit` may change it. Absent on DELETE. */
+  readonly object: KubeObject | undefined;
+  readonly oldObject: Frozen<KubeObject> | undefined;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  /** CreateOptions, DeleteOptions and so on, as sent. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  warn(text: string): void;
+}
+
+export interface AdmissionPlugin {
+  /** As --enable-admission-plugins names it. */
+  readonly name: string;
+  admit?(request: AdmissionRequest, parts: Parts): void | Promise<void>;
+  validate?(request: AdmissionRequest, parts: Parts): void | Promise<void>;
+}
+
+export interface Admission {
+  readonly plugins: readonly AdmissionPlugin[];
+  admit(request: AdmissionRequest, parts: Parts): Promise<void>;
+  validate(request: AdmissionRequest, parts: Parts): Promise<void>;
+}
+
+export function admission(plugins: readonly AdmissionPlugin[]): Admission {
+  const mutating = plugins.filter((plugin) => plugin.admit !== undefined);
+  const validating = plugins.filter((plugin) => plugin.validate !== undefined);
+  return {
+    plugins,
+    async admit(request, parts) {
+      for (const plugin of mutating) await plugin.admit!(request, parts);
+    },
+    async validate(request, parts) {
+      for (const plugin of validating) await plugin.validate!(request, parts);
+    },
+  };
+}

@@ -1,0 +1,119 @@
+// Owns the composition of the API server: parts, stages and listener put together, its start and its end.
+import { deferred, taskGroup } from '../base/task-group.ts';
+import type { Transport } from '../client/transport.ts';
+import { httpListener } from '../wire/http-listener.ts';
+import { actionMap } from './action.ts';
+import { admission } from './admission/admission.ts';
+import { authenticated } from './authn/authenticator.ts';
+import { bearerTokens } from './authn/bearer.ts';
+import { certificatesOf, clientCertificates } from './authn/client-certificate.ts';
+import { tokenFile } from './authn/token-file.ts';
+import type { Authenticator } from './authn/authenticator.ts';
+import { alwaysAllow, privilegedGroup } from './authz/authorizer.ts';
+import type { Authorizer } from './authz/authorizer.ts';
+import { feed } from './cache/feed.ts';
+import { httpTransport } from './http/transport.ts';
+import { inProcessTransport } from './in-process.ts';
+import type { ApiServerDeps, ApiServerOptions } from './options.ts';
+import type { Parts } from './parts.ts';
+import { pipeline } from './pipeline.ts';
+import type { Stage } from './pipeline.ts';
+import type { UserInfo } from './request.ts';
+import { resources } from './resources/list.ts';
+import { builtinCatalog } from './served/builtin.ts';
+import { authenticateStage } from './stages/authenticate.ts';
+import { authorizeStage } from './stages/authorize.ts';
+import { negotiateStage } from './stages/negotiate.ts';
+import { jsonStorage } from './storage/envelope.ts';
+import { registryRoot } from './storage/keys.ts';
+import { objects } from './storage/objects.ts';
+import { dispatch } from './verbs/dispatch.ts';
+
+export interface ApiServer {
+  /** Serves until the signal aborts; then ends watches and connections at once, and resolves. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves with the port when requests are answered; rejects when it cannot start. */
+  readonly ready: Promise<{ readonly port: number }>;
+  /** A transport for a component in this process, as this user. `agent` is what its writes are noted under. */
+  inProcess(user: UserInfo, agent?: string): Transport;
+}
+
+export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiServer {
+  const { clock, random, log, store } = deps;
+  const { catalog, collections } = builtinCatalog({
+    resources,
+    codecFor: () => jsonStorage,
+    historyLimit: options.watchHistory ?? 10_000,
+  });
+  const follow = feed(store, registryRoot, clock, log.child('watch-cache'));
+  const parts: Parts = {
+    clock,
+    random,
+    log,
+    catalog,
+    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore }),
+    admission: admission([]),
+    actions: actionMap(deps.actions ?? []),
+    minRequestTimeoutMs: (options.minRequestTimeoutSeconds ?? 1800) * 1000,
+  };
+  const authenticators: Authenticator[] = [
+    ...(options.clientCa === undefined ? [] : [clientCertificates(certificatesOf(options.clientCa), clock)]),
+    bearerTokens(options.tokenFile === undefined ? [] : [tokenFile(options.tokenFile)], clock),
+  ];
+  const authorizers: Authorizer[] = [privilegedGroup, alwaysAllow];
+  const stages: Stage[] = [
+    authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
+    authorizeStage(authorizers),
+    negotiateStage(),
+    { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
+  ];
+  const line = pipeline(stages, log.child('requests'));
+  const transport = httpTransport(line, clock, random);
+  const started = deferred<{ readonly port: number }>();
+  started.promise.catch(() => undefined);
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const group = taskGroup();
+    try {
+      for (const { prefix, cache, codec } of collections) await follow.add({ prefix, cache, decode: codec.decode });
+      group.run('watch cache', (inner) => follow.run(inner));
+      await follow.loaded;
+      const listener = await httpListener({
+        clock,
+        port: options.securePort,
+        ...(options.bindAddress !== undefined && { host: options.bindAddress }),
+        key: options.tls.key,
+        certificate: options.tls.certificate,
+        ...(options.clientCa !== undefined && { clientAuthorities: options.clientCa }),
+        onExchange: (exchange) => transport.serve(exchange),
+      });
+      try {
+        started.resolve({ port: listener.port });
+        log.info('serving', { address: listener.address, port: listener.port });
+        await Promise.race([aborted(signal), group.done]);
+      } finally {
+        transport.stop();
+        await listener.close(options.shutdownGraceMs ?? 0);
+      }
+    } catch (error) {
+      started.reject(error);
+      throw error;
+    } finally {
+      await group.stop();
+    }
+  }
+
+  return {
+    run,
+    ready: started.promise,
+    inProcess: (user, agent) =>
+      inProcessTransport({ pipeline: line, clock, user: authenticated(user), ...(agent !== undefined && { agent }) }),
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,49 @@
+// Owns bearer tokens: the token authenticators in order, with what they said remembered for a short while.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { UserInfo } from '../request.ts';
+import type { Authenticator, TokenAuthenticator, TokenResult } from './authenticator.ts';
+import { BadCredential, bearerToken } from './authenticator.ts';
+
+/** A good token is believed so long without asking again (upstream's figure): an account's deletion takes that long to show. */
+const rememberMs = 10_000;
+const rememberLimit = 4096;
+
+export interface BearerTokens extends Authenticator {
+  /** For TokenReview: undefined when nobody knows the token. */
+  check(token: string): Promise<TokenResult | undefined>;
+}
+
+export function bearerTokens(authenticators: readonly TokenAuthenticator[], clock: Clock): BearerTokens {
+  const known = new Map<string, { readonly user: UserInfo; readonly untilMs: number }>();
+
+  async function check(token: string): Promise<TokenResult | undefined> {
+    for (const authenticator of authenticators) {
+      const result = await authenticator.authenticateToken(token);
+      if (result !== undefined) return result;
+    }
+    return undefined;
+  }
+
+  async function slowly(key: string, token: string): Promise<UserInfo> {
+    const result = await check(token);
+    if (result === undefined) throw new BadCredential('unknown token');
+    if (known.size >= rememberLimit) known.clear();
+    known.set(key, { user: result.user, untilMs: clock.now() + rememberMs });
+    return result.user;
+  }
+
+  return {
+    name: 'bearer',
+    check,
+    authenticate(request) {
+      const token = bearerToken(request);
+      if (token === undefined) return undefined;
+      const key = createHash('sha256').update(token).digest('base64');
+      const cached = known.get(key);
+      if (cached !== undefined && cached.untilMs > clock.now()) return cached.user;
+      known.delete(key);
+      return slowly(key, token);
+    },
+  };
+}

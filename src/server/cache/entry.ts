@@ -1,0 +1,106 @@
+// Owns one stored object as the server holds it: decoded once, frozen, with its encodings made at most once and shared. Never changes.
+import { freeze } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+
+/** Turns stored bytes into the object (of the storage version), without its resourceVersion. */
+export type Decode = (value: Uint8Array) => KubeObject;
+
+const comma = Buffer.from(',');
+export { comma as jsonComma };
+
+export class Entry {
+  /** "namespace/name", or "name": the key without its collection's prefix. */
+  readonly key: string;
+  /** The store's revision of the last change. */
+  readonly revision: number;
+  #raw: Uint8Array | undefined;
+  #decode: Decode | undefined;
+  #object: Frozen<KubeObject> | undefined;
+  #json: Buffer | undefined;
+  /** Encodings other than plain JSON of the storage version, by a name of the form. */
+  #others: Map<string, Buffer> | undefined;
+  #views: Map<string, Frozen<object>> | undefined;
+
+  private constructor(key: string, revision: number) {
+    this.key = key;
+    this.revision = revision;
+  }
+
+  /** Decoded on first use. */
+  static stored(key: string, revision: number, raw: Uint8Array, decode: Decode): Entry {
+    const entry = new Entry(key, revision);
+    entry.#raw = raw;
+    entry.#decode = decode;
+    return entry;
+  }
+
+  /** `object` is frozen here and must not be shared with anyone who writes; its resourceVersion becomes `revision`. */
+  static of(key: string, revision: number, object: KubeObject | Frozen<KubeObject>): Entry {
+    const entry = new Entry(key, revision);
+    entry.#object = stamped(object, revision);
+    return entry;
+  }
+
+  get object(): Frozen<KubeObject> {
+    if (this.#object === undefined) {
+      this.#object = stamped(this.#decode!(this.#raw!), this.revision);
+      this.#raw = undefined;
+      this.#decode = undefined;
+    }
+    return this.#object;
+  }
+
+  get namespace(): string {
+    const slash = this.key.indexOf('/');
+    return slash < 0 ? '' : this.key.slice(0, slash);
+  }
+
+  get name(): string {
+    return this.key.slice(this.key.indexOf('/') + 1);
+  }
+
+  /** JSON of the storage version, in UTF-8. */
+  json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this.object));
+    return this.#json;
+  }
+
+  /** The encoding named `form`, made by `encode` on first use. */
+  encoded(form: string, encode: (object: Frozen<KubeObject>) => Uint8Array): Buffer {
+    this.#others ??= new Map();
+    let bytes = this.#others.get(form);
+    if (bytes === undefined) {
+      const made = encode(this.object);
+      bytes = Buffer.isBuffer(made) ? made : Buffer.from(made.buffer, made.byteOffset, made.byteLength);
+      this.#others.set(form, bytes);
+    }
+    return bytes;
+  }
+
+  /** The object as `name` sees it (another version, metadata only): made once. */
+  view(name: string, make: (object: Frozen<KubeObject>) => object): Frozen<object> {
+    this.#views ??= new Map();
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      view = freeze(make(this.object)) as Frozen<object>;
+      this.#views.set(name, view);
+    }
+    return view;
+  }
+
+  /** The same object under a later revision: what a DELETED event shows. */
+  at(revision: number): Entry {
+    return Entry.of(this.key, revision, this.object);
+  }
+}
+
+function stamped(object: KubeObject | Frozen<KubeObject>, revision: number): Frozen<KubeObject> {
+  const { name, generateName, namespace, selfLink, uid, resourceVersion: _, ...rest } = object.metadata;
+  const metadata: Record<string, unknown> = { name };
+  if (generateName !== undefined) metadata['generateName'] = generateName;
+  if (namespace !== undefined) metadata['namespace'] = namespace;
+  if (selfLink !== undefined) metadata['selfLink'] = selfLink;
+  if (uid !== undefined) metadata['uid'] = uid;
+  metadata['resourceVersion'] = String(revision);
+  return freeze({ ...object, metadata: Object.assign(metadata, rest) }) as unknown as Frozen<KubeObject>;
+}

@@ -1,0 +1,154 @@
+// Owns the way from the store to the caches: one watch over the whole registry, decoded once, handed to each collection's cache.
+import type { KubeObject } from '../../api/meta.ts';
+import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { deferred, isAbort } from '../../base/task-group.ts';
+import type { Store, StoreEvent } from '../../store/store.ts';
+import { Compacted, prefixRange } from '../../store/store.ts';
+import { Entry } from './entry.ts';
+import type { Decode } from './entry.ts';
+import type { WatchCache } from './watch-cache.ts';
+
+export interface FeedCollection {
+  /** Ends in "/": "/registry/pods/". */
+  readonly prefix: string;
+  readonly cache: WatchCache;
+  readonly decode: Decode;
+}
+
+export interface Feed {
+  /** Collections of custom kinds come and go; its cache is loaded from the store first. */
+  add(collection: FeedCollection): Promise<void>;
+  remove(prefix: string): void;
+  /** Resolves when every cache holds all changes up to `revision`. Rejects when the feed has stopped. */
+  reached(revision: number): Promise<void> | undefined;
+  readonly revision: number;
+  /** Resolves after the first load. */
+  readonly loaded: Promise<void>;
+  /** Remembers the object that `value` encodes, so that the feed need not decode what this server itself wrote. */
+  wrote(value: Uint8Array, object: KubeObject): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function feed(store: Store, root: string, clock: Clock, log: Logger): Feed {
+  const collections = new Map<string, FeedCollection>();
+  const known = new WeakMap<Uint8Array, KubeObject>();
+  const first = deferred();
+  first.promise.catch(() => undefined);
+  let waiters: Waiter[] = [];
+  let revision = 0;
+  let stopped: Error | undefined;
+
+  function collectionOf(key: string): FeedCollection | undefined {
+    const one = key.indexOf('/', root.length);
+    if (one < 0) return undefined;
+    const found = collections.get(key.slice(0, one + 1));
+    if (found !== undefined) return found;
+    const two = key.indexOf('/', one + 1);
+    return two < 0 ? undefined : collections.get(key.slice(0, two + 1));
+  }
+
+  function entryOf(collection: FeedCollection, key: string, modRevision: number, value: Uint8Array): Entry {
+    const short = key.slice(collection.prefix.length);
+    const object = known.get(value);
+    return object === undefined
+      ? Entry.stored(short, modRevision, value, collection.decode)
+      : Entry.of(short, modRevision, object);
+  }
+
+  function apply(event: StoreEvent): void {
+    const { key, modRevision, value } = event.kv;
+    const collection = collectionOf(key);
+    if (collection === undefined || modRevision <= (loadedAt.get(collection.prefix) ?? 0)) return;
+    const entry = event.type === 'put' ? entryOf(collection, key, modRevision, value) : undefined;
+    collection.cache.apply(key.slice(collection.prefix.length), modRevision, entry);
+  }
+
+  /** The revision each collection was loaded at: changes up to it are in already. */
+  const loadedAt = new Map<string, number>();
+
+  function reachedRevision(to: number): void {
+    if (to > revision) revision = to;
+    for (const { cache } of collections.values()) cache.advance(revision);
+    if (waiters.length === 0) return;
+    const ready = waiters.filter((waiter) => waiter.revision <= revision);
+    waiters = waiters.filter((waiter) => waiter.revision > revision);
+    for (const waiter of ready) waiter.resolve();
+  }
+
+  async function load(which: readonly FeedCollection[], prefix: string): Promise<number> {
+    const result = await store.range(prefixRange(prefix));
+    const byPrefix = new Map<FeedCollection, Entry[]>(which.map((collection) => [collection, []]));
+    for (const { key, modRevision, value } of result.items) {
+      const collection = collectionOf(key);
+      if (collection !== undefined) byPrefix.get(collection)?.push(entryOf(collection, key, modRevision, value));
+    }
+    for (const [collection, entries] of byPrefix) {
+      loadedAt.set(collection.prefix, result.revision);
+      collection.cache.load(entries, result.revision);
+    }
+    return result.revision;
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    reachedRevision(await load([...collections.values()], root));
+    first.resolve();
+    for await (const batch of store.watch(prefixRange(root), { fromRevision: revision + 1, signal })) {
+      for (const event of batch.events) apply(event);
+      reachedRevision(batch.revision);
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        try {
+          await follow(signal);
+        } catch (error) {
+          if (signal.aborted || isAbort(error)) break;
+          // What cannot be followed any more is loaded anew; watchers are told to start again.
+          log.warn('store watch ended', { error, reload: true });
+          if (!(error instanceof Compacted)) await sleep(clock, 200, signal).catch(() => undefined);
+        }
+      }
+    } finally {
+      stopped = new Error('the API server is stopping');
+      first.reject(stopped);
+      for (const waiter of waiters) waiter.reject(stopped);
+      waiters = [];
+      for (const { cache } of collections.values()) cache.closeWatchers('stopped');
+    }
+  }
+
+  return {
+    async add(collection) {
+      collections.set(collection.prefix, collection);
+      if (revision > 0) await load([collection], collection.prefix);
+    },
+    remove(prefix) {
+      collections.get(prefix)?.cache.closeWatchers('stopped');
+      collections.delete(prefix);
+      loadedAt.delete(prefix);
+    },
+    reached(to) {
+      if (to <= revision) return undefined;
+      if (stopped !== undefined) return Promise.reject(stopped);
+      const { promise, resolve, reject } = deferred();
+      waiters.push({ revision: to, resolve, reject });
+      return promise;
+    },
+    get revision() {
+      return revision;
+    },
+    loaded: first.promise,
+    wrote: (value, object) => void known.set(value, object),
+    run,
+  };
+}

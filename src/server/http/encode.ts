@@ -1,0 +1,119 @@
+// Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
+import { dump } from 'js-yaml';
+import { apiVersionOf } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Status } from '../../api/generated/meta.v1.ts';
+import type { SharedEvent } from '../cache/change.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { ListAnswer } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { versionView } from './version-view.ts';
+import { listView, objectView } from './view.ts';
+import type { Form } from './form.ts';
+import { mediaTypes } from './form.ts';
+
+export interface Encoded {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export function contentTypeOf(form: Form): string {
+  return form.as === undefined
+    ? mediaTypes[form.media]
+    : `${mediaTypes[form.media]};as=${form.as};g=meta.k8s.io;v=${form.asVersion}`;
+}
+
+/** Any plain object, without caching. */
+export function encodeValue(value: unknown, form: Form): Buffer {
+  switch (form.media) {
+    case 'yaml':
+      return Buffer.from(dump(value, { noRefs: true, lineWidth: -1 }));
+    default:
+      return Buffer.from(form.pretty ? `${JSON.stringify(value, null, 2)}\n` : `${JSON.stringify(value)}\n`);
+  }
+}
+
+/** The entry's JSON as the served version shows it. */
+export function entryJson(entry: Entry, served: Served): Buffer {
+  const { convert } = served.resource;
+  if (convert === undefined) return entry.json();
+  const version = apiVersionOf(served.resource);
+  return entry.encoded(`json ${version}`, () => Buffer.from(JSON.stringify(versionView(entry, served))));
+}
+
+const newline = Buffer.from('\n');
+
+export function encodeObject(
+  object: Frozen<object>,
+  entry: Entry | undefined,
+  served: Served | undefined,
+  form: Form,
+  nowMs: number,
+): Encoded {
+  if (served !== undefined && form.as !== undefined) {
+    const view = objectView(served, entry, object as Frozen<KubeObject>, form, nowMs);
+    return { contentType: contentTypeOf(form), body: encodeValue(view, form) };
+  }
+  const plain = form.as === undefined ? form : { ...form, as: undefined };
+  if (entry !== undefined && served !== undefined && form.media === 'json' && !form.pretty)
+    return { contentType: mediaTypes.json, body: Buffer.concat([entryJson(entry, served), newline]) };
+  const value = entry !== undefined && served !== undefined ? versionView(entry, served) : object;
+  return { contentType: mediaTypes[form.media], body: encodeValue(value, plain as Form) };
+}
+
+/** A list, from the bytes its entries hold already. */
+export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: number): Encoded {
+  const { resource } = served;
+  const metadata = {
+    resourceVersion: list.resourceVersion,
+    ...(list.continue !== '' && { continue: list.continue }),
+    ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
+  };
+  if (form.as !== undefined)
+    return {
+      contentType: contentTypeOf(form),
+      body: encodeValue(listView(served, list.entries, metadata, form, nowMs), form),
+    };
+  const head = { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
+  if (form.media !== 'json' || form.pretty) {
+    const items = list.entries.map((entry) => versionView(entry, served));
+    return { contentType: mediaTypes[form.media], body: encodeValue({ ...head, items }, form) };
+  }
+  const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`)];
+  const { entries } = list;
+  for (let at = 0; at < entries.length; at++) {
+    if (at > 0) parts.push(comma);
+    parts.push(entryJson(entries[at]!, served));
+  }
+  parts.push(listEnd);
+  return { contentType: mediaTypes.json, body: Buffer.concat(parts) };
+}
+
+const comma = Buffer.from(',');
+const listEnd = Buffer.from(']}\n');
+const frameEnd = Buffer.from('}\n');
+const frameStarts: Readonly<Record<string, Buffer>> = Object.fromEntries(
+  ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'].map((type) => [type, Buffer.from(`{"type":"${type}","object":`)]),
+);
+
+/** One line of a JSON watch, shared by all watchers of the form. */
+export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs: number): Buffer {
+  const name =
+    form.as === undefined
+      ? apiVersionOf(served.resource)
+      : `${apiVersionOf(served.resource)} ${form.as} ${form.asVersion}`;
+  return event.frame(name, ({ type, entry }) => {
+    if (form.as === undefined)
+      return Buffer.concat([
+        frameStarts[type]!,
+        type === 'BOOKMARK' ? Buffer.from(JSON.stringify(entry.object)) : entryJson(entry, served),
+        frameEnd,
+      ]);
+    const view = objectView(served, entry, entry.object, form, nowMs, type === 'BOOKMARK');
+    return Buffer.from(`${JSON.stringify({ type, object: view })}\n`);
+  });
+}
+
+export function errorFrame(status: Status): Buffer {
+  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+}

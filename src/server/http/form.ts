@@ -1,0 +1,99 @@
+// Owns the forms in which objects travel: media types with their parameters, and which of them a client accepts.
+import { statusError } from '../../api/status-error.ts';
+
+export type Media = 'json' | 'yaml' | 'protobuf' | 'cbor';
+
+export interface Form {
+  readonly media: Media;
+  /** Set for server-side printing and metadata-only answers. */
+  readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+  /** Version of meta.k8s.io for `as`. */
+  readonly asVersion: 'v1' | 'v1beta1';
+  readonly pretty: boolean;
+  /** For Tables: "None", "Metadata" (the default) or "Object". */
+  readonly includeObject?: string;
+}
+
+export const mediaTypes: Readonly<Record<Media, string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+  cbor: 'application/cbor',
+};
+
+const mediaOf: ReadonlyMap<string, Media> = new Map(
+  Object.entries(mediaTypes).map(([media, type]) => [type, media as Media]),
+);
+
+export const jsonForm: Form = { media: 'json', asVersion: 'v1', pretty: false };
+const prettyJson: Form = { media: 'json', asVersion: 'v1', pretty: true };
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly q: number;
+}
+
+/** The clauses of an Accept header, best first; malformed ones are left out. */
+export function parseAccept(header: string): Clause[] {
+  const clauses: Clause[] = [];
+  for (const text of header.split(',').slice(0, 64)) {
+    const [type, ...rest] = text.split(';');
+    const parameters = new Map<string, string>();
+    let q = 1;
+    for (const item of rest) {
+      const equals = item.indexOf('=');
+      if (equals < 0) continue;
+      const key = item.slice(0, equals).trim().toLowerCase();
+      const value = item
+        .slice(equals + 1)
+        .trim()
+        .replace(/^"(.*)"$/, '$1');
+      if (key === 'q') q = Number(value);
+      else parameters.set(key, value);
+    }
+    const trimmed = type!.trim().toLowerCase();
+    if (trimmed !== '' && Number.isFinite(q)) clauses.push({ type: trimmed, parameters, q });
+  }
+  return clauses.sort((a, b) => b.q - a.q);
+}
+
+export interface Offer {
+  readonly media: readonly Media[];
+  readonly as: boolean;
+}
+
+/** Objects and lists of stored kinds. */
+export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf', 'cbor'], as: true };
+
+const formCache = new Map<string, Form>();
+
+/** The form for an answer. Throws NotAcceptable when nothing offered is accepted. */
+export function negotiate(accept: string | undefined, pretty: boolean, offer: Offer): Form {
+  if (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*')
+    return pretty ? prettyJson : jsonForm;
+  const cached = offer === objectOffer && !pretty ? formCache.get(accept) : undefined;
+  if (cached !== undefined) return cached;
+  const form = choose(accept, pretty, offer);
+  if (form === undefined)
+    throw statusError(
+      'NotAcceptable',
+      `only the following media types are accepted: ${offer.media.map((media) => mediaTypes[media]).join(', ')}`,
+    );
+  if (offer === objectOffer && !pretty && formCache.size < 1000) formCache.set(accept, form);
+  return form;
+}
+
+function choose(accept: string, pretty: boolean, offer: Offer): Form | undefined {
+  for (const { type, parameters } of parseAccept(accept)) {
+    const media = type === '*/*' ? 'json' : mediaOf.get(type);
+    if (media === undefined || !offer.media.includes(media)) continue;
+    const as = parameters.get('as');
+    if (as === undefined) return { media, asVersion: 'v1', pretty };
+    const version = parameters.get('v') ?? 'v1';
+    if (!offer.as || parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
+    if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
+      return { media, as, asVersion: version, pretty };
+  }
+  return undefined;
+}

@@ -1,0 +1,280 @@
+// Owns the HTTPS side of the pipeline: exchanges become requests, answers become bytes. Decides nothing about them.
+import type { X509Certificate } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { statusError } from '../../api/status-error.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { randomUuid } from '../../base/random.ts';
+import { BodyCut, BodyTooLarge } from '../../wire/http-exchange.ts';
+import type { AnswerStream, HttpExchange, RequestHeaders } from '../../wire/http-exchange.ts';
+import { statusAnswer } from '../pipeline.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { RequestInfo } from '../request-info.ts';
+import { requestInfo } from '../request-info.ts';
+import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../request.ts';
+import type { WatchSink } from '../cache/watcher.ts';
+import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
+import { jsonForm } from './form.ts';
+import type { Form } from './form.ts';
+
+/** What a request body may have (upstream's limit for JSON and protobuf alike). */
+export const bodyLimit = 3 * 1024 * 1024;
+/** Shorter answers are not worth compressing. */
+const gzipFrom = 128 * 1024;
+
+export interface HttpTransport {
+  serve(exchange: HttpExchange): void;
+  /** Ends all watches and streams; later requests are refused. */
+  stop(): void;
+}
+
+const noQuery = new URLSearchParams();
+const nobody: UserInfo = { name: '', groups: [] };
+
+class HttpRequest implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: RequestHeaders;
+  readonly peer: Peer;
+  readonly arrivedMs: number;
+  readonly warnings: string[] = [];
+  info: RequestInfo;
+  user: UserInfo = nobody;
+  impersonator?: UserInfo;
+  form: Form = jsonForm;
+  readonly #exchange: HttpExchange;
+  #body: RequestBody | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(exchange: HttpExchange, arrivedMs: number) {
+    this.#exchange = exchange;
+    this.method = exchange.method;
+    const mark = exchange.url.indexOf('?');
+    this.path = mark < 0 ? exchange.url : exchange.url.slice(0, mark);
+    this.query = mark < 0 ? noQuery : new URLSearchParams(exchange.url.slice(mark + 1));
+    this.headers = exchange.headers;
+    this.arrivedMs = arrivedMs;
+    this.peer = new HttpPeer(exchange);
+    this.info = requestInfo(this.method, this.path, this.query);
+  }
+
+  get body(): RequestBody | undefined {
+    if (this.method === 'GET' || this.method === 'HEAD') return undefined;
+    this.#body ??= { type: 'bytes', read: () => readBody(this.#exchange) };
+    return this.#body;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      if (this.#exchange.closed) abort.abort();
+      else this.#exchange.onClose(() => abort.abort());
+    }
+    return this.#abort.signal;
+  }
+}
+
+class HttpPeer implements Peer {
+  readonly #exchange: HttpExchange;
+  constructor(exchange: HttpExchange) {
+    this.#exchange = exchange;
+  }
+  get address(): string {
+    return this.#exchange.remoteAddress;
+  }
+  get certificate(): X509Certificate | undefined {
+    return this.#exchange.clientCertificate();
+  }
+}
+
+async function readBody(exchange: HttpExchange): Promise<Buffer> {
+  try {
+    return await exchange.read(bodyLimit);
+  } catch (error) {
+    if (error instanceof BodyTooLarge)
+      throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`, {});
+    if (error instanceof BodyCut) throw statusError('BadRequest', 'the request body ended early');
+    throw error;
+  }
+}
+
+export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random): HttpTransport {
+  const open = new Set<() => void>();
+  let stopping = false;
+
+  function headersFor(
+    request: ApiRequest,
+    contentType: string,
+    length: number | undefined,
+  ): Record<string, string | string[]> {
+    const headers: Record<string, string | string[]> = {
+      'Audit-Id': randomUuid(random),
+      'Cache-Control': 'no-cache, private',
+      'Content-Type': contentType,
+    };
+    if (length !== undefined) headers['Content-Length'] = String(length);
+    if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
+    return headers;
+  }
+
+  function send(exchange: HttpExchange, request: ApiRequest, answer: ApiAnswer): void {
+    switch (answer.type) {
+      case 'object': {
+        const { contentType, body } = encodeObject(
+          answer.object,
+          answer.entry,
+          answer.served,
+          request.form,
+          clock.now(),
+        );
+        sendBytes(exchange, request, answer.code, contentType, body, answer.headers);
+        return;
+      }
+      case 'list': {
+        const { contentType, body } = encodeList(answer.served, answer.list, request.form, clock.now());
+        sendBytes(exchange, request, 200, contentType, body);
+        return;
+      }
+      case 'bytes': {
+        const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
+        sendBytes(exchange, request, answer.code, answer.contentType, body, answer.headers);
+        return;
+      }
+      case 'watch':
+        sendWatch(exchange, request, answer);
+        return;
+      case 'stream':
+        void sendStream(exchange, answer);
+        return;
+      case 'taken':
+        return;
+    }
+  }
+
+  function sendBytes(
+    exchange: HttpExchange,
+    request: ApiRequest,
+    code: number,
+    contentType: string,
+    body: Uint8Array,
+    extra?: Readonly<Record<string, string>>,
+  ): void {
+    const accepts = body.length >= gzipFrom ? request.headers['accept-encoding'] : undefined;
+    const zipped = typeof accepts === 'string' && /\bgzip\b/.test(accepts) ? gzipSync(body, { level: 1 }) : undefined;
+    const headers = headersFor(request, contentType, (zipped ?? body).length);
+    if (zipped !== undefined) {
+      headers['Content-Encoding'] = 'gzip';
+      headers['Vary'] = 'Accept-Encoding';
+    }
+    if (extra !== undefined) Object.assign(headers, extra);
+    exchange.respond(code, headers, zipped ?? body);
+  }
+
+  function sendWatch(
+    exchange: HttpExchange,
+    request: ApiRequest,
+    { run, served }: ApiAnswer & { readonly type: 'watch' },
+  ): void {
+    const { form } = request;
+    const stream = exchange.open(200, headersFor(request, watchContentType(form), undefined));
+    const sink: WatchSink = {
+      send: (event) => stream.write(watchFrame(event, served, form, clock.now())),
+      error: (status) => void stream.write(errorFrame(status)),
+      end: () => stream.end(),
+    };
+    const stop = (): void => run.stop();
+    open.add(stop);
+    exchange.onClose(() => {
+      open.delete(stop);
+      run.stop();
+    });
+    stream.onDrain(() => run.drained());
+    run.start(sink);
+    if (stopping || exchange.closed) run.stop();
+  }
+
+  async function sendStream(exchange: HttpExchange, answer: ApiAnswer & { readonly type: 'stream' }): Promise<void> {
+    const stream: AnswerStream = exchange.open(answer.code, answer.headers);
+    const iterator = answer.body[Symbol.asyncIterator]();
+    let ended = false;
+    const stop = (): void => {
+      if (ended) return;
+      ended = true;
+      open.delete(stop);
+      void iterator.return?.()?.catch(() => undefined);
+    };
+    open.add(stop);
+    exchange.onClose(stop);
+    let wake: (() => void) | undefined;
+    stream.onDrain(() => wake?.());
+    exchange.onClose(() => wake?.());
+    try {
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done === true || ended) break;
+        if (!stream.write(next.value) && !exchange.closed)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+      stream.end();
+    } catch {
+      // The source failed in mid-answer: all that can be told is that it is not whole.
+      stream.destroy();
+    } finally {
+      stop();
+    }
+  }
+
+  function serve(exchange: HttpExchange): void {
+    let request: HttpRequest;
+    try {
+      request = new HttpRequest(exchange, clock.now());
+    } catch {
+      exchange.respond(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
+      return;
+    }
+    if (stopping) {
+      send(exchange, request, statusAnswer(statusError('ServiceUnavailable', 'the server is shutting down').status));
+      return;
+    }
+    const answer = pipeline.tryHandle(request);
+    if (answer instanceof Promise) void answer.then((later) => finish(exchange, request, later));
+    else finish(exchange, request, answer);
+  }
+
+  /** Encoding can refuse (a Table of what has none), too. */
+  function finish(exchange: HttpExchange, request: ApiRequest, answer: ApiAnswer): void {
+    try {
+      send(exchange, request, answer);
+    } catch (error) {
+      const status =
+        error instanceof Error && 'status' in error
+          ? (error as { status: Parameters<typeof statusAnswer>[0] }).status
+          : statusError('InternalError', error instanceof Error ? error.message : String(error)).status;
+      request.form = jsonForm;
+      send(exchange, request, statusAnswer(status));
+    }
+  }
+
+  return {
+    serve,
+    stop() {
+      stopping = true;
+      for (const end of [...open]) end();
+    },
+  };
+}
+
+function watchContentType(form: Form): string {
+  if (form.as !== undefined) return `application/json;as=${form.as};g=meta.k8s.io;v=${form.asVersion};stream=watch`;
+  return form.media === 'json' ? 'application/json' : `application/json;stream=watch`;
+}
+
+/** RFC 7234 warn-code 299, as API servers send it. */
+function warningHeader(text: string): string {
+  const clean = text.replace(/\p{Cc}/gu, ' ').replace(/["\\]/g, '\\$&');
+  return `299 - "${clean.replace(/[^\u0020-\u007e\u00a0-\u00ff]/g, '?')}"`;
+}

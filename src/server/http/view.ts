@@ -1,0 +1,149 @@
+// Owns the other ways to see objects: Tables (server-side printing) and metadata alone. Pure; knows no kind.
+
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { statusError } from '../../api/status-error.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Column, Resource } from '../resource.ts';
+import type { Served } from '../served/served.ts';
+import type { Form } from './form.ts';
+import { versionView } from './version-view.ts';
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** Seconds, minutes, hours, days: the largest that tells enough, as kubectl's AGE column shows it. */
+export function ageText(from: string | undefined, nowMs: number): string {
+  if (from === undefined || from === null) return '<unknown>';
+  const ms = Date.parse(from);
+  return Number.isNaN(ms) ? '<invalid>' : durationText(nowMs - ms);
+}
+
+export function durationText(ms: number): string {
+  const seconds = Math.trunc(ms / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 0) return '0s';
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.trunc(seconds / 60);
+  if (minutes < 10) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.trunc(minutes / 60);
+  if (hours < 8) return minutes % 60 === 0 ? `${hours}h` : `${hours}h${minutes % 60}m`;
+  if (hours < 48) return `${hours}h`;
+  const days = Math.trunc(hours / 24);
+  if (hours < 192) return hours % 24 === 0 ? `${days}d` : `${days}d${hours % 24}h`;
+  if (hours < 24 * 365 * 2) return `${days}d`;
+  const years = Math.trunc(hours / 24 / 365);
+  if (hours < 24 * 365 * 8) return days % 365 === 0 ? `${years}y` : `${years}y${days % 365}d`;
+  return `${years}y`;
+}
+
+const nameDescription =
+  'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
+const createdDescription =
+  'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
+
+/** Kinds without columns of their own show these two. */
+const plainColumns: readonly Column<KubeObject>[] = [
+  {
+    name: 'Name',
+    type: 'string',
+    format: 'name',
+    description: nameDescription,
+    cell: (object) => object.metadata.name,
+  },
+  {
+    name: 'Created At',
+    type: 'date',
+    description: createdDescription,
+    cell: (object) => object.metadata.creationTimestamp,
+  },
+];
+
+function columnsOf(resource: Resource): readonly Column<KubeObject>[] {
+  return resource.columns ?? plainColumns;
+}
+
+function partial(object: Frozen<KubeObject>, version: string): object {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
+}
+
+function row(
+  served: Served,
+  stored: Frozen<KubeObject>,
+  object: Frozen<KubeObject>,
+  form: Form,
+  include: string,
+  nowMs: number,
+  bookmark: boolean,
+): object {
+  const columns = columnsOf(served.collection?.storage ?? served.resource);
+  const cells = bookmark
+    ? columns.map((_, at) => (at === 0 ? '' : null))
+    : columns.map(({ cell }) => cell(stored, nowMs) ?? null);
+  return {
+    cells,
+    ...(include !== 'None' && { object: include === 'Object' ? object : partial(object, form.asVersion) }),
+  };
+}
+
+function definitions({ resource, collection }: Served): object[] {
+  return columnsOf(collection?.storage ?? resource).map(
+    ({ name, type, format = '', description = '', priority = 0 }) => ({
+      name,
+      type,
+      format,
+      description,
+      priority,
+    }),
+  );
+}
+
+export function objectView(
+  served: Served,
+  entry: Entry | undefined,
+  object: Frozen<KubeObject>,
+  form: Form,
+  nowMs: number,
+  bookmark = false,
+): object {
+  const shown = entry === undefined || bookmark ? object : (versionView(entry, served) as Frozen<KubeObject>);
+  if (form.as === 'PartialObjectMetadata') return partial(shown, form.asVersion);
+  if (form.as === 'PartialObjectMetadataList') throw notAcceptable();
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${form.asVersion}`,
+    metadata: { resourceVersion: object.metadata.resourceVersion },
+    columnDefinitions: bookmark ? null : definitions(served),
+    rows: [row(served, object, shown, form, form.includeObject ?? 'Metadata', nowMs, bookmark)],
+  };
+}
+
+export function listView(
+  served: Served,
+  entries: readonly Entry[],
+  metadata: Metadata,
+  form: Form,
+  nowMs: number,
+): object {
+  if (form.as === 'PartialObjectMetadata') throw notAcceptable();
+  const objects = entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
+  if (form.as === 'PartialObjectMetadataList')
+    return {
+      kind: 'PartialObjectMetadataList',
+      apiVersion: `meta.k8s.io/${form.asVersion}`,
+      metadata,
+      items: objects.map((object) => partial(object, form.asVersion)),
+    };
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${form.asVersion}`,
+    metadata,
+    columnDefinitions: definitions(served),
+    rows: objects.map((object, at) =>
+      row(served, entries[at]!.object, object, form, form.includeObject ?? 'Metadata', nowMs, false),
+    ),
+  };
+}
+
+function notAcceptable(): Error {
+  return statusError('NotAcceptable', 'the requested transformation is not possible for this answer');
+}

@@ -1,0 +1,78 @@
+// Owns what the API server can be told (upstream's flags as a value) and what it is given to work with. No behaviour.
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { MetricsRegistry } from '../base/metrics.ts';
+import type { Random } from '../base/random.ts';
+import type { Store } from '../store/store.ts';
+import type { Action } from './action.ts';
+
+export type AuthorizationMode = 'Node' | 'RBAC' | 'AlwaysAllow' | 'AlwaysDeny';
+
+export interface ApiServerOptions {
+  /** --bind-address; default all addresses. */
+  readonly bindAddress?: string;
+  /** --secure-port; 0 takes any free one. */
+  readonly securePort: number;
+  /** --tls-cert-file, --tls-private-key-file: their PEM text. */
+  readonly tls: { readonly certificate: string; readonly key: string };
+  /** --client-ca-file: PEM text. Client certificates of these authorities are believed. */
+  readonly clientCa?: string;
+  /** --token-auth-file: its text. */
+  readonly tokenFile?: string;
+  /** --anonymous-auth; default true. */
+  readonly anonymousAuth?: boolean;
+  /** --requestheader-*: a front proxy may speak for users. */
+  readonly requestHeader?: {
+    readonly clientCa: string;
+    readonly allowedNames?: readonly string[];
+    readonly usernameHeaders?: readonly string[];
+    readonly groupHeaders?: readonly string[];
+    readonly extraHeaderPrefixes?: readonly string[];
+    readonly uidHeaders?: readonly string[];
+  };
+  /** --authorization-mode; default Node, RBAC. */
+  readonly authorizationModes?: readonly AuthorizationMode[];
+  /** --service-account-signing-key-file (PEM, private), further --service-account-key-file (PEM, public), --service-account-issuer, --api-audiences. */
+  readonly serviceAccounts?: {
+    readonly signingKey: string;
+    readonly verifyKeys?: readonly string[];
+    /** Default https://kubernetes.default.svc. The first signs, all are accepted. */
+    readonly issuers?: readonly string[];
+    readonly audiences?: readonly string[];
+    /** --service-account-max-token-expiration in seconds; default one year. */
+    readonly maxExpirationSeconds?: number;
+  };
+  /** --service-cluster-ip-range; default 10.96.0.0/16. */
+  readonly serviceClusterIpRange?: string;
+  /** --service-node-port-range, "30000-32767". */
+  readonly serviceNodePortRange?: string;
+  /** --advertise-address and port: what the `kubernetes` Service points to. Without it the endpoints are not reconciled. */
+  readonly advertise?: { readonly address: string; readonly port: number };
+  /** --enable-admission-plugins and --disable-admission-plugins, beside the defaults. */
+  readonly enableAdmissionPlugins?: readonly string[];
+  readonly disableAdmissionPlugins?: readonly string[];
+  /** --event-ttl in seconds; default one hour. */
+  readonly eventTtlSeconds?: number;
+  /** --min-request-timeout in seconds; default 1800. */
+  readonly minRequestTimeoutSeconds?: number;
+  /** --shutdown-delay and grace: how long requests under way may go on when it stops; default 0. */
+  readonly shutdownGraceMs?: number;
+  /** --max-mutating-requests-inflight + --max-requests-inflight; default 600. */
+  readonly maxInflight?: number;
+  /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */
+  readonly compactionIntervalMs?: number;
+  /** Objects kept per collection for watches that start in the past; default 10 000. */
+  readonly watchHistory?: number;
+}
+
+export interface ApiServerDeps {
+  readonly store: Store;
+  /** True when nobody else writes to the store: reads then need not ask it for its revision. */
+  readonly exclusiveStore: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics?: MetricsRegistry;
+  /** Handlers of the composition (exec, log, proxy over kubelets); they win over the server's own. */
+  readonly actions?: readonly Action[];
+}

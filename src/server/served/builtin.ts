@@ -1,0 +1,106 @@
+// Owns the catalog of built-in kinds: recorded discovery joined with the kinds' own rules. Kinds without rules are served by their shape.
+import type { APIGroupDiscovery, APIResourceDiscovery } from '../../api/generated/apidiscovery.v2.ts';
+import { WatchCache } from '../cache/watch-cache.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Resource } from '../resource.ts';
+import { readFact } from '../facts.ts';
+import { collectionPrefix, storageGroup } from '../storage/keys.ts';
+import type { StorageCodec } from '../storage/envelope.ts';
+import { Catalog } from './served.ts';
+import type { Collection, Served, ServedSubresource } from './served.ts';
+
+/** Kinds served in several versions: the one that is stored. */
+const storageVersions: Readonly<Record<string, string>> = { 'autoscaling/horizontalpodautoscalers': 'v2' };
+
+export interface BuiltinOptions {
+  readonly resources: readonly Resource[];
+  readonly codecFor: (resource: Resource) => StorageCodec;
+  readonly historyLimit: number;
+}
+
+export interface Builtin {
+  readonly catalog: Catalog;
+  readonly collections: readonly Collection[];
+}
+
+export function builtinCatalog(options: BuiltinOptions): Builtin {
+  const catalog = new Catalog();
+  const collections = new Map<string, Collection>();
+  const rules = new Map(
+    options.resources.map((resource) => [`${resource.group}/${resource.version}/${resource.plural}`, resource]),
+  );
+  const found: { readonly resource: Resource; readonly discovered: APIResourceDiscovery }[] = [];
+  for (const file of ['discovery/aggregated-api.json', 'discovery/aggregated-apis.json'])
+    for (const group of (readFact(file) as { items: APIGroupDiscovery[] }).items)
+      for (const version of group.versions ?? [])
+        for (const discovered of version.resources ?? []) {
+          const generic = genericResource(group.metadata?.name ?? '', version.version, discovered);
+          const own = rules.get(`${generic.group}/${generic.version}/${generic.plural}`);
+          found.push({ resource: own ?? generic, discovered });
+        }
+  for (const { resource, discovered } of found) {
+    if (!discovered.verbs.includes('list') || resource.plural === 'componentstatuses') continue;
+    const wanted = storageVersions[`${resource.group}/${resource.plural}`] ?? resource.version;
+    if (storageGroup(resource.group, resource.plural) !== resource.group || resource.version !== wanted) continue;
+    const prefix = collectionPrefix(resource.group, resource.plural, false);
+    collections.set(prefix, newCollection(prefix, resource, options));
+  }
+  for (const { resource, discovered } of found) {
+    const group = storageGroup(resource.group, resource.plural);
+    catalog.add(servedOf(resource, discovered, collections.get(collectionPrefix(group, resource.plural, false))));
+  }
+  return { catalog, collections: [...collections.values()] };
+}
+
+export function newCollection(
+  prefix: string,
+  storage: Resource,
+  options: { readonly codecFor: (resource: Resource) => StorageCodec; readonly historyLimit: number },
+): Collection {
+  const indexes: Record<string, (entry: Entry) => string> = {};
+  for (const field of storage.indexed ?? []) {
+    const read = storage.selectable?.[field];
+    if (read !== undefined) indexes[field] = (entry) => read(entry.object);
+  }
+  return {
+    prefix,
+    storage,
+    codec: options.codecFor(storage),
+    cache: new WatchCache({ historyLimit: options.historyLimit, indexes }),
+    ...(storage.ttlSeconds !== undefined && { ttlSeconds: storage.ttlSeconds }),
+  };
+}
+
+function genericResource(group: string, version: string, found: APIResourceDiscovery): Resource {
+  return {
+    group,
+    version,
+    kind: found.responseKind?.kind ?? '',
+    plural: found.resource,
+    singular: found.singularResource,
+    ...(found.shortNames && { shortNames: found.shortNames }),
+    ...(found.categories && { categories: found.categories }),
+    namespaced: found.scope === 'Namespaced',
+    validate: () => [],
+  };
+}
+
+function servedOf(resource: Resource, found: APIResourceDiscovery, collection: Collection | undefined): Served {
+  const subresources = new Map<string, ServedSubresource>();
+  for (const { subresource, verbs, responseKind } of found.subresources ?? []) {
+    const kind = {
+      group: responseKind?.group === undefined || responseKind.group === '' ? resource.group : responseKind.group,
+      version:
+        responseKind?.version === undefined || responseKind.version === '' ? resource.version : responseKind.version,
+      kind: responseKind?.kind ?? resource.kind,
+    };
+    const isObject = kind.kind === resource.kind && verbs.includes('update');
+    subresources.set(subresource, {
+      name: subresource,
+      verbs: new Set(verbs),
+      kind,
+      type: kind.kind === 'Scale' ? 'scale' : isObject ? 'object' : 'action',
+    });
+  }
+  return { resource, collection, verbs: new Set(found.verbs), subresources, custom: false };
+}

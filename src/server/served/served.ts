@@ -1,0 +1,103 @@
+// Owns what is served: collections (stored once) and the versions in which they are seen, found by group, version and plural.
+import type { GroupVersionKind } from '../../api/meta.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Resource } from '../resource.ts';
+import type { StorageCodec } from '../storage/envelope.ts';
+
+/** A stored collection. Several groups and versions may show it. */
+export interface Collection {
+  /** Ends in "/". */
+  readonly prefix: string;
+  /** The kind as stored. */
+  readonly storage: Resource;
+  readonly codec: StorageCodec;
+  readonly cache: WatchCache;
+  /** Objects vanish by themselves after so long (events). */
+  readonly ttlSeconds?: number;
+}
+
+export interface ServedSubresource {
+  readonly name: string;
+  readonly verbs: ReadonlySet<string>;
+  readonly kind: GroupVersionKind;
+  /** "object": another view of writing the same object; "scale"; "action": served by a handler of `actions`. */
+  readonly type: 'object' | 'scale' | 'action';
+}
+
+export interface Served {
+  readonly resource: Resource;
+  /** Absent for kinds that are only asked (TokenReview, SubjectAccessReview, Binding). */
+  readonly collection: Collection | undefined;
+  readonly verbs: ReadonlySet<string>;
+  readonly subresources: ReadonlyMap<string, ServedSubresource>;
+  /** A kind of a CustomResourceDefinition. */
+  readonly custom: boolean;
+  /** From discovery: how the kind is stored. */
+  readonly storageVersionHash?: string;
+}
+
+export interface ServedGroup {
+  readonly name: string;
+  /** Preferred first. */
+  readonly versions: readonly string[];
+}
+
+/** What the server serves now. Custom kinds come and go; `generation` rises with each change. */
+export class Catalog {
+  readonly #served = new Map<string, Served>();
+  readonly #groups: ServedGroup[] = [];
+  #generation = 0;
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  find(group: string, version: string, plural: string): Served | undefined {
+    return this.#served.get(`${group}/${version}/${plural}`);
+  }
+
+  /** The version that is stored, or any that shows the collection. */
+  stored(group: string, plural: string): Served | undefined {
+    for (const { resource, collection } of this.all())
+      if (resource.group === group && resource.plural === plural && collection?.storage === resource)
+        return this.find(group, resource.version, plural);
+    return this.all().find(({ resource }) => resource.group === group && resource.plural === plural);
+  }
+
+  kind(group: string, version: string, kind: string): Served | undefined {
+    return this.all().find(
+      ({ resource }) => resource.group === group && resource.version === version && resource.kind === kind,
+    );
+  }
+
+  all(): Served[] {
+    return [...this.#served.values()];
+  }
+
+  /** In order of preference. */
+  groups(): readonly ServedGroup[] {
+    return this.#groups;
+  }
+
+  add(served: Served): void {
+    const { group, version, plural } = served.resource;
+    this.#served.set(`${group}/${version}/${plural}`, served);
+    const at = this.#groups.findIndex(({ name }) => name === group);
+    if (at < 0) this.#groups.push({ name: group, versions: [version] });
+    else if (!this.#groups[at]!.versions.includes(version))
+      this.#groups[at] = { name: group, versions: [...this.#groups[at]!.versions, version] };
+    this.#generation++;
+  }
+
+  remove(group: string, version: string, plural: string): void {
+    if (!this.#served.delete(`${group}/${version}/${plural}`)) return;
+    const left = this.all().filter(({ resource }) => resource.group === group);
+    const at = this.#groups.findIndex(({ name }) => name === group);
+    const versions = this.#groups[at]!.versions.filter((known) =>
+      left.some(({ resource }) => resource.version === known),
+    );
+    if (versions.length === 0) this.#groups.splice(at, 1);
+    else this.#groups[at] = { name: group, versions };
+    this.#generation++;
+  }
+}

@@ -1,0 +1,39 @@
+// Owns the stage that refuses what the user may not do, in the words that clients know.
+import type { StatusError } from '../../api/status-error.ts';
+import { statusError } from '../../api/status-error.ts';
+import type { Attributes, Authorizer } from '../authz/authorizer.ts';
+import { attributesOf, isAllowed } from '../authz/authorizer.ts';
+import type { Stage } from '../pipeline.ts';
+
+export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
+  return {
+    name: 'authorize',
+    run(request) {
+      const attributes = attributesOf(request.user, request.info);
+      if (!isAllowed(authorizers, attributes)) throw refusal(attributes, reasonOf(authorizers, attributes));
+    },
+  };
+}
+
+function reasonOf(authorizers: readonly Authorizer[], attributes: Attributes): string {
+  return authorizers
+    .map(({ reason }) => reason?.(attributes) ?? '')
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
+export function refusal(attributes: Attributes, reason: string): StatusError {
+  const { user, verb, isResource, group, resource, subresource, namespace, name, path } = attributes;
+  const because = reason === '' ? '' : `: ${reason}`;
+  if (!isResource)
+    return statusError('Forbidden', `forbidden: User "${user.name}" cannot ${verb} path "${path}"${because}`, {});
+  const full = subresource === '' ? resource : `${resource}/${subresource}`;
+  const display = group === '' ? resource : `${resource}.${group}`;
+  const scope = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;
+  const what = name === '' ? display : `${display} "${name}"`;
+  return statusError(
+    'Forbidden',
+    `${what} is forbidden: User "${user.name}" cannot ${verb} resource "${full}" in API group "${group}" ${scope}${because}`,
+    { ...(name !== '' && { name }), ...(group !== '' && { group }), kind: resource },
+  );
+}

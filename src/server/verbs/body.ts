@@ -1,0 +1,79 @@
+// Owns reading the body of a request as an object: media type, size, shape, unknown fields. Decides nothing about its meaning.
+import { badRequest, statusError } from '../../api/status-error.ts';
+import type { KubeObject } from '../../api/meta.ts';
+import { thaw } from '../../api/meta.ts';
+import type { Frozen } from '../../api/meta.ts';
+import type { ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import { decodeBytes } from './decode.ts';
+import type { FieldValidation } from './options.ts';
+
+/** "application/json; charset=utf-8" without its parameters. */
+export function contentTypeOf(request: ApiRequest): string {
+  const header = request.headers['content-type'];
+  const text = Array.isArray(header) ? header[0] : header;
+  return text === undefined || text === '' ? 'application/json' : text.split(';')[0]!.trim().toLowerCase();
+}
+
+/** A body with apiVersion and kind, of any kind. A private copy: the caller may change it. */
+export async function readObject(
+  request: ApiRequest,
+  validation: FieldValidation,
+  expected?: Resource,
+): Promise<KubeObject | undefined> {
+  const { body } = request;
+  if (body === undefined) return undefined;
+  if (body.type === 'object')
+    return body.object === undefined ? undefined : (thaw(body.object as Frozen<KubeObject>) as KubeObject);
+  const bytes = await body.read();
+  if (bytes.length === 0) return undefined;
+  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected, validation);
+  if (validation === 'Strict' && problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
+  if (validation === 'Warn') for (const problem of problems) warn(request, problem);
+  return object;
+}
+
+/** The object of a create or update, which must be of the served kind. */
+export async function readResource(
+  request: ApiRequest,
+  resource: Resource,
+  validation: FieldValidation,
+): Promise<KubeObject> {
+  const object = await readObject(request, validation, resource);
+  if (object === undefined || object === null) throw badRequest('the request has no body');
+  return checkKind(object, resource);
+}
+
+export function checkKind(
+  object: KubeObject,
+  resource: { readonly group: string; readonly version: string; readonly kind: string },
+): KubeObject {
+  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  if (typeof object !== 'object' || Array.isArray(object)) throw badRequest('the body must be an object');
+  object.apiVersion = object.apiVersion === undefined || object.apiVersion === '' ? apiVersion : object.apiVersion;
+  object.kind = object.kind === undefined || object.kind === '' ? resource.kind : object.kind;
+  if (object.kind !== resource.kind)
+    throw badRequest(
+      `${object.kind} in version "${versionOf(object.apiVersion)}" cannot be handled as a ${resource.kind}`,
+    );
+  if (object.apiVersion !== apiVersion)
+    throw badRequest(
+      `the API version in the data (${String(object.apiVersion)}) does not match the expected API version (${apiVersion})`,
+    );
+  if (object.metadata === undefined || object.metadata === null) object.metadata = {} as KubeObject['metadata'];
+  if (typeof object.metadata !== 'object' || Array.isArray(object.metadata))
+    throw badRequest('metadata must be an object');
+  return object;
+}
+
+function versionOf(apiVersion: unknown): string {
+  return typeof apiVersion === 'string' ? apiVersion : '';
+}
+
+export function unsupportedMedia(type: string, supported: readonly string[]): Error {
+  return statusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')} (not ${type})`,
+  );
+}

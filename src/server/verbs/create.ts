@@ -1,0 +1,115 @@
+// Owns POST: a new object from body to store. Never names a kind.
+import { alreadyExists, badRequest, statusError } from '../../api/status-error.ts';
+import { freeze } from '../../api/meta.ts';
+import type { KubeObject } from '../../api/meta.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
+import { Entry } from '../cache/entry.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { readResource } from './body.ts';
+import { recordWrite } from './field-managers.ts';
+import { fillNew, generateName } from './metadata.ts';
+import { writeOptions } from './options.ts';
+import type { WriteOptions } from './options.ts';
+import { objectKey } from './read.ts';
+import { context, prepareNew, rulesOf, toStorage, validateNew } from './strategy.ts';
+
+export async function create(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const options = writeOptions(request, 'CreateOptions');
+  const object = await readResource(request, served.resource, options.fieldValidation);
+  return createObject(parts, request, served, object, options);
+}
+
+/** Also for PUT and apply of what is not there. `object` is of the served version and given away. */
+export async function createObject(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  given: KubeObject,
+  options: WriteOptions,
+  managersDone = false,
+): Promise<ApiAnswer> {
+  const { resource } = served;
+  const namespace = resource.namespaced ? request.info.namespace : '';
+  fitNamespace(given, resource.namespaced, namespace);
+  const version = given.metadata.resourceVersion;
+  if (version !== undefined && version !== '' && /^\d+$/.test(version) && version !== '0')
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  resource.applyDefaults?.(given);
+  const object = toStorage(served, given);
+  fillNew(object, parts.random, request.arrivedMs);
+  const generated = !object.metadata.name && Boolean(object.metadata.generateName);
+  if (generated) object.metadata.name = generateName(object.metadata.generateName!, parts.random);
+  const admission: AdmissionRequest = {
+    operation: 'CREATE',
+    served,
+    subresource: '',
+    namespace,
+    name: object.metadata.name ?? '',
+    object,
+    oldObject: undefined,
+    user: request.user,
+    dryRun: options.dryRun,
+    warn: (text) => warn(request, text),
+  };
+  await parts.admission.admit(admission, parts);
+  prepareNew(served, object, context(request, options.dryRun));
+  if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
+  validateNew(served, object, request);
+  await parts.admission.validate(admission, parts);
+  const key = objectKey(served, namespace, object.metadata.name);
+  const entry = await store(parts, served, key, object, options.dryRun, generated);
+  return { type: 'object', code: 201, object: entry.object, entry, served };
+}
+
+async function store(
+  parts: Parts,
+  served: Served,
+  key: string,
+  object: KubeObject,
+  dryRun: boolean,
+  generated: boolean,
+): Promise<Entry> {
+  const collection = served.collection!;
+  const rules = rulesOf(served);
+  if (dryRun) {
+    if (collection.cache.get(key) !== undefined) throw alreadyExists(rules, object.metadata.name);
+    await rules.beforeStore?.create?.(object, { dryRun: true });
+    return Entry.of(key, 0, object);
+  }
+  const together = await rules.beforeStore?.create?.(object, { dryRun: false });
+  freeze(object);
+  try {
+    const entry = await parts.objects.create(collection, key, object, together?.with);
+    await together?.done?.(true);
+    return entry;
+  } catch (error) {
+    await together?.done?.(false);
+    if (generated && error instanceof Error && (error as { reason?: unknown }).reason === 'AlreadyExists')
+      throw statusError(
+        'AlreadyExists',
+        `${served.resource.plural} "${object.metadata.name}" already exists, the server was not able to generate a unique name for the object`,
+        {
+          name: object.metadata.name,
+          ...(rules.group !== '' && { group: rules.group }),
+          kind: rules.plural,
+          retryAfterSeconds: 1,
+        },
+      );
+    throw error;
+  }
+}
+
+/** The path's namespace is the object's, whether it says so or not. */
+export function fitNamespace(object: KubeObject, namespaced: boolean, namespace: string): void {
+  const given = object.metadata.namespace;
+  if (!namespaced) {
+    delete object.metadata.namespace;
+    return;
+  }
+  if (given === undefined || given === '') object.metadata.namespace = namespace;
+  else if (given !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}

@@ -1,0 +1,211 @@
+// Owns DELETE of one object and of collections: preconditions, grace, finalizers and propagation. Never names a kind.
+import { badRequest, conflict, isNotFound } from '../../api/status-error.ts';
+import { freeze, thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Status } from '../../api/generated/meta.v1.ts';
+import { Entry } from '../cache/entry.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { readObject } from './body.ts';
+import { timeText } from './metadata.ts';
+import { deleteChoices } from './options.ts';
+import type { DeleteChoices } from './options.ts';
+import { list, objectKey } from './read.ts';
+import { rulesOf } from './strategy.ts';
+
+const orphanFinalizer = 'orphan';
+const foregroundFinalizer = 'foregroundDeletion';
+
+async function choicesOf(request: ApiRequest): Promise<DeleteChoices> {
+  const body = await readObject(request, 'Ignore');
+  if (body !== undefined && body !== null) {
+    if (typeof body !== 'object' || Array.isArray(body))
+      throw badRequest('the body of a deletion must be DeleteOptions');
+    if (body.kind !== undefined && body.kind !== '' && body.kind !== 'DeleteOptions')
+      throw badRequest(`decoded object cannot be converted to DeleteOptions: it is a ${String(body.kind)}`);
+  }
+  return deleteChoices(request.query, (body ?? undefined) as unknown as Record<string, unknown> | undefined);
+}
+
+export async function remove(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const choices = await choicesOf(request);
+  const { entry, gone } = await removeOne(parts, request, served, request.info.namespace, request.info.name, choices);
+  const rules = rulesOf(served);
+  if (!gone || rules.deleteReturnsObject === true)
+    return { type: 'object', code: 200, object: entry.object, entry, served };
+  return { type: 'object', code: 200, object: success(served, entry.object) };
+}
+
+function success(served: Served, object: Frozen<KubeObject>): Frozen<Status> {
+  const { group, plural } = served.resource;
+  return freeze({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: object.metadata.name,
+      ...(group !== '' && { group }),
+      kind: plural,
+      uid: object.metadata.uid ?? '',
+    },
+  } as Status);
+}
+
+interface Removal {
+  readonly entry: Entry;
+  /** False: it is marked and goes later. */
+  readonly gone: boolean;
+}
+
+export async function removeOne(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  namespace: string,
+  name: string,
+  choices: DeleteChoices,
+): Promise<Removal> {
+  const collection = served.collection!;
+  const rules = rulesOf(served);
+  const key = objectKey(served, namespace, name);
+  const admit = async (entry: Entry): Promise<void> => {
+    checkPreconditions(served, entry, choices);
+    const admission = {
+      operation: 'DELETE' as const,
+      served,
+      subresource: '',
+      namespace: served.resource.namespaced ? namespace : '',
+      name,
+      object: undefined,
+      oldObject: entry.object,
+      user: request.user,
+      dryRun: choices.dryRun,
+      warn: (text: string) => warn(request, text),
+    };
+    await parts.admission.admit(admission, parts);
+    await parts.admission.validate(admission, parts);
+  };
+  if (choices.dryRun) {
+    const entry = collection.cache.get(key);
+    if (entry !== undefined) {
+      await admit(entry);
+      const marked = mark(served, entry.object, choices, request.arrivedMs);
+      return marked === undefined
+        ? { entry, gone: true }
+        : { entry: Entry.of(key, entry.revision, marked), gone: false };
+    }
+  }
+  // Marking may be needed or not, as the newest object says: try to delete, and mark when it turns out that it must wait.
+  for (;;) {
+    let waits = false;
+    try {
+      const entry = await parts.objects.delete(collection, key, async (current) => {
+        await admit(current);
+        waits = mark(served, current.object, choices, request.arrivedMs) !== undefined;
+        if (waits) throw mustWait;
+      });
+      await rules.beforeStore?.deleted?.(entry.object);
+      return { entry, gone: true };
+    } catch (error) {
+      if (error !== mustWait) throw error;
+    }
+    let stillWaits = true;
+    const entry = await parts.objects.update(collection, key, async (current) => {
+      await admit(current);
+      const marked = mark(served, current.object, choices, request.arrivedMs);
+      stillWaits = marked !== undefined;
+      return marked ?? current.object;
+    });
+    if (stillWaits) return { entry, gone: false };
+  }
+}
+
+const mustWait = new Error('deletion must wait');
+
+function checkPreconditions(served: Served, entry: Entry, { preconditions }: DeleteChoices): void {
+  const { uid, name } = entry.object.metadata;
+  const wantUid = preconditions?.uid;
+  if (wantUid !== undefined && wantUid !== uid)
+    throw conflict(
+      rulesOf(served),
+      name,
+      `the UID in the precondition (${wantUid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
+  const wantVersion = preconditions?.resourceVersion;
+  if (wantVersion !== undefined && wantVersion !== String(entry.revision))
+    throw conflict(
+      rulesOf(served),
+      name,
+      `the ResourceVersion in the precondition (${wantVersion}) does not match the ResourceVersion in record (${entry.revision}). The object might have been modified`,
+    );
+}
+
+/** The object as it waits for its deletion; the same object when it waits already; undefined when it can go at once. */
+function mark(
+  served: Served,
+  object: Frozen<KubeObject>,
+  choices: DeleteChoices,
+  nowMs: number,
+): KubeObject | Frozen<KubeObject> | undefined {
+  const rules = rulesOf(served);
+  const finalizers = wantedFinalizers(served, object, choices);
+  const requested = choices.gracePeriodSeconds;
+  const grace =
+    rules.gracePeriodSeconds === undefined
+      ? 0
+      : Math.max(0, rules.gracePeriodSeconds(object, requested !== undefined && requested < 0 ? 1 : requested));
+  const deleting = object.metadata.deletionTimestamp !== undefined;
+  if (grace === 0 && finalizers.length === 0) return undefined;
+  const before = object.metadata.finalizers ?? [];
+  const sameFinalizers = finalizers.length === before.length && finalizers.every((name, at) => name === before[at]);
+  const current = object.metadata.deletionGracePeriodSeconds ?? 0;
+  // A deletion under way can be hastened, not delayed.
+  if (deleting && sameFinalizers && grace >= current) return object;
+  const next = thaw(object) as KubeObject;
+  const { metadata } = next;
+  metadata.finalizers = finalizers;
+  if (finalizers.length === 0) delete metadata.finalizers;
+  if (!deleting || grace < current) {
+    const since = deleting ? Date.parse(object.metadata.deletionTimestamp!) - current * 1000 : nowMs;
+    metadata.deletionTimestamp = timeText((deleting ? since : nowMs) + grace * 1000);
+    metadata.deletionGracePeriodSeconds = grace;
+    if (!deleting && metadata.generation !== undefined && metadata.generation > 0) metadata.generation++;
+  }
+  return next;
+}
+
+function wantedFinalizers(served: Served, object: Frozen<KubeObject>, choices: DeleteChoices): string[] {
+  const rules = rulesOf(served);
+  const before = object.metadata.finalizers ?? [];
+  const has = (name: string): boolean => before.includes(name);
+  let orphan = has(orphanFinalizer);
+  let foreground = has(foregroundFinalizer);
+  const policy = choices.propagationPolicy;
+  if (policy !== undefined) {
+    orphan = policy === 'Orphan';
+    foreground = policy === 'Foreground';
+  } else if (!orphan && !foreground && rules.defaultPropagation === 'orphan') orphan = true;
+  const kept = before.filter((name) => name !== orphanFinalizer && name !== foregroundFinalizer);
+  if (orphan) kept.push(orphanFinalizer);
+  if (foreground) kept.push(foregroundFinalizer);
+  if (orphan === has(orphanFinalizer) && foreground === has(foregroundFinalizer)) return [...before];
+  return kept;
+}
+
+export async function removeCollection(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const choices = await choicesOf(request);
+  const found = await list(parts, request, served);
+  if (found.type !== 'list') throw new Error('a list answers with a list');
+  const removed: Entry[] = [];
+  for (const { namespace, name } of found.list.entries) {
+    try {
+      removed.push((await removeOne(parts, request, served, namespace, name, choices)).entry);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return { ...found, list: { ...found.list, entries: removed } };
+}

@@ -1,0 +1,76 @@
+// Owns the last step of a request: finding what serves it and calling the verb. One table of verbs.
+import { notFound, statusError } from '../../api/status-error.ts';
+import { actionKey } from '../action.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { create } from './create.ts';
+import { remove, removeCollection } from './delete.ts';
+import { patch } from './patch.ts';
+import { get, list, watch } from './read.ts';
+import { getScale, writeScale } from './scale.ts';
+import { update } from './update.ts';
+
+type Verb = (parts: Parts, request: ApiRequest, served: Served) => ApiAnswer | Promise<ApiAnswer>;
+
+const verbs: Readonly<Record<string, Verb>> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: remove,
+  deletecollection: removeCollection,
+};
+
+const scaleVerbs: Readonly<Record<string, Verb>> = { get: getScale, update: writeScale, patch: writeScale };
+
+export function methodNotAllowed(): Error {
+  return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+}
+
+export function noSuchResource(): Error {
+  return statusError('NotFound', 'the server could not find the requested resource', {});
+}
+
+/** Undefined when the group and version are not served at all: the path is nobody's. */
+export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise<ApiAnswer> | undefined {
+  const { info } = request;
+  const served = parts.catalog.find(info.group, info.version, info.resource);
+  if (served === undefined) {
+    const known = parts.catalog.groups().find(({ name }) => name === info.group);
+    if (known === undefined || !known.versions.includes(info.version)) return undefined;
+    throw noSuchResource();
+  }
+  if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();
+  checkPlace(served, request);
+  const { resource } = served;
+  if (info.subresource === '') {
+    const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
+    if (served.collection === undefined || action !== undefined) {
+      if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
+      return action.handle(parts, request, served);
+    }
+    if (!served.verbs.has(info.verb)) throw methodNotAllowed();
+    if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
+    return verbs[info.verb]!(parts, request, served);
+  }
+  const subresource = served.subresources.get(info.subresource);
+  if (subresource === undefined) throw noSuchResource();
+  if (!subresource.verbs.has(info.verb)) throw methodNotAllowed();
+  if (subresource.type === 'scale') return scaleVerbs[info.verb]!(parts, request, served);
+  if (subresource.type === 'object') return verbs[info.verb]!(parts, request, served);
+  const action = parts.actions.get(actionKey(resource.group, resource.plural, info.subresource));
+  if (action === undefined)
+    throw notFound({ group: resource.group, plural: `${resource.plural}/${info.subresource}` }, info.name);
+  return action.handle(parts, request, served);
+}
+
+/** Namespaced kinds live in a namespace; only collections can be asked across all of them. */
+function checkPlace({ resource }: Served, request: ApiRequest): void {
+  const { namespace, name, verb } = request.info;
+  if (resource.namespaced) {
+    if (namespace === '' && (name !== '' || verb === 'create' || verb === 'deletecollection')) throw noSuchResource();
+  } else if (namespace !== '' && resource.plural !== 'namespaces') throw noSuchResource();
+}

@@ -1,0 +1,102 @@
+// Owns the rules of metadata that hold for every kind: names, uid, times, what a client may not change, finalizers at deletion.
+import type { FieldError } from '../../api/status-error.ts';
+import { forbidden, invalid, required } from '../../api/field-error.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Random } from '../../base/random.ts';
+import { randomSuffix, randomUuid } from '../../base/random.ts';
+import type { Resource } from '../resource.ts';
+
+/** "2026-01-02T03:04:05Z": times on the wire have whole seconds. */
+export function timeText(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
+const maxGeneratedPrefix = 63 - 5;
+
+export function generateName(prefix: string, random: Random): string {
+  return prefix.slice(0, maxGeneratedPrefix) + randomSuffix(random);
+}
+
+/** What the server sets on a new object, and what it takes away. */
+export function fillNew(object: KubeObject, random: Random, nowMs: number): void {
+  const metadata: Partial<KubeObject['metadata']> = object.metadata;
+  metadata.uid = randomUuid(random);
+  metadata.creationTimestamp = timeText(nowMs);
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+}
+
+/** What an update may not touch is taken from what is stored. */
+export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): void {
+  const metadata: Partial<KubeObject['metadata']> = next.metadata;
+  const before = prev.metadata;
+  // A uid in the body was compared before; an absent one means the same.
+  set(metadata, 'uid', before.uid);
+  set(metadata, 'creationTimestamp', before.creationTimestamp);
+  set(metadata, 'deletionTimestamp', before.deletionTimestamp);
+  set(metadata, 'deletionGracePeriodSeconds', before.deletionGracePeriodSeconds);
+  set(metadata, 'generation', before.generation);
+  set(metadata, 'generateName', metadata.generateName ?? before.generateName);
+  delete metadata.selfLink;
+  delete metadata.resourceVersion;
+}
+
+function set<K extends keyof KubeObject['metadata']>(
+  metadata: Partial<KubeObject['metadata']>,
+  field: K,
+  value: KubeObject['metadata'][K] | undefined,
+): void {
+  if (value === undefined) delete metadata[field];
+  else metadata[field] = value;
+}
+
+const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export function subdomainProblems(name: string, isPrefix: boolean): string[] {
+  const text = isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
+  const problems: string[] = [];
+  if (text.length > 253) problems.push('must be no more than 253 bytes');
+  if (!dnsSubdomain.test(text))
+    problems.push(
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    );
+  return problems;
+}
+
+export function validateMetadata(object: Frozen<KubeObject>, resource: Resource): FieldError[] {
+  const { metadata } = object;
+  const errors: FieldError[] = [];
+  const check = resource.validateName ?? subdomainProblems;
+  if (metadata.generateName)
+    for (const problem of check(metadata.generateName, true))
+      errors.push(invalid('metadata.generateName', metadata.generateName, problem));
+  if (!metadata.name) errors.push(required('metadata.name', 'name or generateName is required'));
+  else for (const problem of check(metadata.name, false)) errors.push(invalid('metadata.name', metadata.name, problem));
+  if (resource.namespaced) {
+    if (!metadata.namespace) errors.push(required('metadata.namespace'));
+    else if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(metadata.namespace) || metadata.namespace.length > 63)
+      errors.push(invalid('metadata.namespace', metadata.namespace, 'a lowercase RFC 1123 label'));
+  } else if (metadata.namespace) errors.push(forbidden('metadata.namespace', 'not allowed on this type'));
+  return errors;
+}
+
+export function validateMetadataUpdate(next: Frozen<KubeObject>, prev: Frozen<KubeObject>): FieldError[] {
+  const errors: FieldError[] = [];
+  if (prev.metadata.deletionTimestamp !== undefined) {
+    const before = new Set(prev.metadata.finalizers ?? []);
+    const added = (next.metadata.finalizers ?? []).filter((name) => !before.has(name));
+    if (added.length > 0)
+      errors.push(
+        forbidden(
+          'metadata.finalizers',
+          `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
+        ),
+      );
+  }
+  for (const field of ['name', 'namespace', 'uid'] as const)
+    if ((next.metadata[field] ?? '') !== (prev.metadata[field] ?? ''))
+      errors.push(invalid(`metadata.${field}`, next.metadata[field] ?? '', 'field is immutable'));
+  return errors;
+}

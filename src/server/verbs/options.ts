@@ -1,0 +1,105 @@
+// Owns the options of write requests, read from the query or from a DeleteOptions body and checked.
+import type { FieldError } from '../../api/status-error.ts';
+import { managerName } from '../../api/apply/manager-name.ts';
+import { badRequest, invalid } from '../../api/status-error.ts';
+import { notSupported } from '../../api/field-error.ts';
+import type { ApiRequest } from '../request.ts';
+
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  readonly force: boolean | undefined;
+}
+
+const fieldValidations: readonly string[] = ['Ignore', 'Warn', 'Strict'];
+
+/** `kind` names the options in errors: "CreateOptions". Throws Invalid. */
+export function writeOptions(request: ApiRequest, kind: string): WriteOptions {
+  const { query } = request;
+  const errors: FieldError[] = [];
+  const dryRuns = query.getAll('dryRun');
+  for (const value of dryRuns) if (value !== 'All') errors.push(notSupported('dryRun', value, ['All']));
+  const fieldManager = query.get('fieldManager') ?? '';
+  if (fieldManager.length > 128)
+    errors.push({
+      reason: 'FieldValueTooLong',
+      field: 'fieldManager',
+      message: 'Too long: may not be more than 128 bytes',
+    });
+  if (/\p{Cc}/u.test(fieldManager))
+    errors.push({
+      reason: 'FieldValueInvalid',
+      field: 'fieldManager',
+      message: `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
+    });
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  if (fieldValidation !== '' && !fieldValidations.includes(fieldValidation))
+    errors.push(notSupported('fieldValidation', fieldValidation, fieldValidations));
+  const force = query.get('force');
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
+  const header = request.headers['user-agent'];
+  const agent = typeof header === 'string' ? header : '';
+  return {
+    dryRun: dryRuns.length > 0,
+    fieldManager: managerName(fieldManager, agent),
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+    force: force === null ? undefined : force !== 'false' && force !== '0',
+  };
+}
+
+export interface DeleteChoices {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+}
+
+/** From the body when there is one, else from the query. */
+export function deleteChoices(
+  query: URLSearchParams,
+  body: Readonly<Record<string, unknown>> | undefined,
+): DeleteChoices {
+  const errors: FieldError[] = [];
+  const given = body ?? fromQuery(query);
+  const dryRun = Array.isArray(given['dryRun']) ? given['dryRun'] : [];
+  for (const value of dryRun) if (value !== 'All') errors.push(notSupported('dryRun', value, ['All']));
+  const policy = given['propagationPolicy'];
+  const orphan = given['orphanDependents'];
+  if (policy !== undefined && orphan !== undefined)
+    errors.push({
+      reason: 'FieldValueInvalid',
+      field: 'propagationPolicy',
+      message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`,
+    });
+  if (policy !== undefined && policy !== 'Orphan' && policy !== 'Background' && policy !== 'Foreground')
+    errors.push(notSupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']));
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors);
+  const grace = given['gracePeriodSeconds'];
+  if (grace !== undefined && !Number.isInteger(grace)) throw badRequest('gracePeriodSeconds must be an integer');
+  return {
+    dryRun: dryRun.length > 0,
+    gracePeriodSeconds: grace as number | undefined,
+    propagationPolicy: (policy ??
+      (orphan === undefined
+        ? undefined
+        : orphan === true
+          ? 'Orphan'
+          : 'Background')) as DeleteChoices['propagationPolicy'],
+    preconditions: given['preconditions'] as DeleteChoices['preconditions'],
+  };
+}
+
+function fromQuery(query: URLSearchParams): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  if (query.has('dryRun')) result['dryRun'] = query.getAll('dryRun');
+  const grace = query.get('gracePeriodSeconds');
+  if (grace !== null && grace !== '') result['gracePeriodSeconds'] = Number(grace);
+  const policy = query.get('propagationPolicy');
+  if (policy !== null && policy !== '') result['propagationPolicy'] = policy;
+  const orphan = query.get('orphanDependents');
+  if (orphan !== null && orphan !== '') result['orphanDependents'] = orphan === 'true' || orphan === '1';
+  return result;
+}

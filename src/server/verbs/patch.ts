@@ -1,0 +1,195 @@
+// Owns PATCH: the four kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates.
+import { load } from 'js-yaml';
+import { applyConfiguration } from '../../api/apply/apply.ts';
+import { applyJsonPatch } from '../../api/patch/json-patch.ts';
+import { applyMergePatch } from '../../api/patch/merge-patch.ts';
+import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
+import { badRequest, conflict, invalid, isNotFound, statusError } from '../../api/status-error.ts';
+import * as fieldError from '../../api/field-error.ts';
+import { thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import type { Schema } from '../../api/schema/schema.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { checkKind, contentTypeOf } from './body.ts';
+import { createObject, fitNamespace } from './create.ts';
+import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
+import { writeOptions } from './options.ts';
+import type { WriteOptions } from './options.ts';
+import { checkDecoded } from './decode.ts';
+import { fromStorage, rulesOf, toStorage } from './strategy.ts';
+import { change } from './update.ts';
+
+const jsonType = 'application/json-patch+json';
+const mergeType = 'application/merge-patch+json';
+const strategicType = 'application/strategic-merge-patch+json';
+const applyType = 'application/apply-patch+yaml';
+
+/** The parsed body of a patch. */
+async function readPatch(request: ApiRequest, yaml: boolean): Promise<unknown> {
+  const { body } = request;
+  if (body === undefined) throw badRequest('the request has no body');
+  if (body.type === 'object') return body.object;
+  const bytes = await body.read();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  try {
+    if (yaml) return load(text);
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */
+function patcher(
+  type: string,
+  schema: Schema | undefined,
+  custom: boolean,
+): (object: unknown, patch: unknown) => unknown {
+  if (type === jsonType) return applyJsonPatch;
+  if (type === mergeType) return applyMergePatch;
+  if (type === strategicType && schema !== undefined && !custom)
+    return (object, patch) => applyStrategicPatch(object, patch, schema);
+  const supported = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
+  throw statusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
+  );
+}
+
+export async function patch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const type = contentTypeOf(request);
+  if (type === applyType) return apply(parts, request, served);
+  const options = writeOptions(request, 'PatchOptions');
+  const run = patcher(type, schemaFor(served), served.custom);
+  if (request.query.has('force'))
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
+      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
+    ]);
+  const body = await readPatch(request, false);
+  const rules = rulesOf(served);
+  return change(parts, request, served, options, async (entry) => {
+    const current = fromStorage(served, entry.object);
+    const patched = run(current, body);
+    if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
+      throw badRequest('the patch leaves no object');
+    const next = checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, served.resource);
+    checkDecoded(request, next, served.resource, options.fieldValidation);
+    checkPatchedIdentity(next, entry.object, served, entry.revision);
+    served.resource.applyDefaults?.(next);
+    return { next: toStorage(served, next), recorded: false };
+  });
+
+  function checkPatchedIdentity(
+    next: KubeObject,
+    prev: Frozen<KubeObject>,
+    { resource }: Served,
+    revision: number,
+  ): void {
+    const version = next.metadata.resourceVersion ?? '';
+    if (version !== '' && version !== String(revision)) {
+      if (!/^\d+$/.test(version))
+        throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion`);
+      throw conflict(
+        rules,
+        prev.metadata.name,
+        'the object has been modified; please apply your changes to the latest version and try again',
+      );
+    }
+    if ((next.metadata.name ?? '') === '') next.metadata.name = prev.metadata.name;
+    if (next.metadata.name !== prev.metadata.name)
+      throw badRequest(
+        `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
+      );
+    fitNamespace(next, resource.namespaced, prev.metadata.namespace ?? '');
+    const uid = next.metadata.uid ?? '';
+    if (uid !== '' && uid !== prev.metadata.uid)
+      throw invalid(rules, prev.metadata.name, [fieldError.invalid('metadata.uid', uid, 'field is immutable')]);
+  }
+}
+
+/** For views of an object that are kinds of their own (Scale). */
+export async function patchOther(
+  request: ApiRequest,
+  current: Frozen<KubeObject>,
+  kind: { readonly group: string; readonly version: string; readonly kind: string },
+): Promise<KubeObject> {
+  const type = contentTypeOf(request);
+  const schema = schemaOf(`${kind.group}/${kind.version}`, kind.kind);
+  const patched =
+    type === applyType
+      ? applyMergePatch(current, await readPatch(request, true))
+      : patcher(type, schema, false)(current, await readPatch(request, false));
+  return checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, kind);
+}
+
+async function apply(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const options = writeOptions(request, 'PatchOptions');
+  const manager = request.query.get('fieldManager') ?? '';
+  if (manager === '')
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
+      fieldError.required('fieldManager', 'is required for apply patch'),
+    ]);
+  const context = writeContext(served, request.info.subresource, request.arrivedMs);
+  if (context === undefined) throw badRequest('the kind has no schema to apply by');
+  const applied = (await readPatch(request, true)) as KubeObject;
+  if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
+    throw badRequest('the body must be an object');
+  checkApplied(applied, request);
+  const merge = (live: Frozen<KubeObject> | undefined): KubeObject => {
+    const result = applyConfiguration({
+      ...context,
+      live: live === undefined ? undefined : fromStorage(served, live),
+      applied,
+      manager,
+      force: options.force === true,
+    });
+    const next = thaw(result.object as unknown as Frozen<KubeObject>) as KubeObject;
+    served.resource.applyDefaults?.(next);
+    const stored = toStorage(served, checkKind(next, served.resource));
+    setManagedFields(stored, result.managedFields);
+    return stored;
+  };
+  try {
+    return await change(parts, request, served, options, async (entry) => {
+      const wanted = applied.metadata?.resourceVersion ?? '';
+      if (wanted !== '' && wanted !== String(entry.revision))
+        throw conflict(
+          rulesOf(served),
+          request.info.name,
+          'the object has been modified; please apply your changes to the latest version and try again',
+        );
+      return { next: merge(entry.object), recorded: true };
+    });
+  } catch (error) {
+    if (!isNotFound(error) || request.info.subresource !== '' || aboutOther(error, request)) throw error;
+    return createApplied(parts, request, served, options, merge(undefined));
+  }
+}
+
+function aboutOther(error: unknown, request: ApiRequest): boolean {
+  return (error as { status?: { details?: { name?: string } } }).status?.details?.name !== request.info.name;
+}
+
+async function createApplied(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  options: WriteOptions,
+  object: KubeObject,
+): Promise<ApiAnswer> {
+  const metadata: Partial<KubeObject['metadata']> = object.metadata;
+  delete metadata.resourceVersion;
+  return createObject(parts, request, served, object, options, true);
+}
+
+function checkApplied(applied: KubeObject, request: ApiRequest): void {
+  const { name } = request.info;
+  if (applied.metadata === undefined || applied.metadata === null) applied.metadata = {} as KubeObject['metadata'];
+  if (typeof applied.metadata !== 'object') throw badRequest('metadata must be an object');
+  if ((applied.metadata.name ?? '') === '') applied.metadata.name = name;
+  if (applied.metadata.name !== name)
+    throw badRequest(`the name of the object (${applied.metadata.name}) does not match the name on the URL (${name})`);
+}

@@ -1,0 +1,312 @@
+// Owns GET of one object, LIST and WATCH: answered from the cache, proven as fresh as asked. Never names a kind.
+import { randomInteger } from '../../base/random.ts';
+import { badRequest, notFound, statusError } from '../../api/status-error.ts';
+import { apiVersionOf } from '../../api/meta.ts';
+import type { KubeObject } from '../../api/meta.ts';
+import type { Status } from '../../api/generated/meta.v1.ts';
+import { Compacted, FutureRevision } from '../../store/store.ts';
+import { Entry } from '../cache/entry.ts';
+import type { Change } from '../cache/change.ts';
+import { WatchRun } from '../cache/watcher.ts';
+import type { Parts } from '../parts.ts';
+import { queryFlag } from '../request-info.ts';
+import type { ApiAnswer, ApiRequest, ListAnswer } from '../request.ts';
+import type { Collection, Served } from '../served/served.ts';
+import { decodeContinue, encodeContinue } from './continue.ts';
+import { everything, selectionOf } from './selection.ts';
+import type { Selection } from './selection.ts';
+
+export function objectKey(served: Served, namespace: string, name: string): string {
+  return served.resource.namespaced ? `${namespace}/${name}` : name;
+}
+
+/** The revision that a query names; undefined when it names none. */
+function revisionOf(text: string | null): number | undefined {
+  if (text === null || text === '') return undefined;
+  if (!/^\d{1,15}$/.test(text))
+    throw badRequest(
+      `Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  return Number(text);
+}
+
+async function waitFor(parts: Parts, collection: Collection, revision: number): Promise<void> {
+  if (collection.cache.revision >= revision) return;
+  let timer: { cancel(): void } | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = parts.clock.after(3_000, () =>
+      reject(
+        statusError('Timeout', `Too large resource version: ${revision}, current: ${collection.cache.revision}`, {
+          causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+          retryAfterSeconds: 1,
+        }),
+      ),
+    );
+  });
+  try {
+    await Promise.race([parts.objects.reached(revision), late]);
+  } finally {
+    timer?.cancel();
+  }
+}
+
+export function get(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+  const collection = served.collection!;
+  const key = objectKey(served, request.info.namespace, request.info.name);
+  const text = request.query.get('resourceVersion');
+  const answer = (): ApiAnswer => {
+    const entry = collection.cache.get(key);
+    if (entry === undefined) throw notFound(served.resource, request.info.name);
+    return { type: 'object', code: 200, object: entry.object, entry, served };
+  };
+  const revision = revisionOf(text);
+  if (revision !== undefined && revision > 0) return waitFor(parts, collection, revision).then(answer);
+  if (revision === 0) return answer();
+  const fresh = parts.objects.fresh();
+  return fresh === undefined ? answer() : fresh.then(answer);
+}
+
+export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+  const selection = selectionOf(request, served);
+  const { query } = request;
+  const limitText = query.get('limit');
+  const limit = limitText === null ? 0 : Number(limitText);
+  if (!Number.isInteger(limit)) throw badRequest(`limit: Invalid value: ${JSON.stringify(limitText)}`);
+  const token = query.get('continue') ?? '';
+  const revision = revisionOf(query.get('resourceVersion'));
+  const match = query.get('resourceVersionMatch') ?? '';
+  checkListOptions(match, revision, token);
+  const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
+  if (token !== '') return continued(parts, served, selection, token, limit).then(answer);
+  if (match === 'Exact') return atRevision(parts, served, selection, revision!, '', limit).then(answer);
+  const collection = served.collection!;
+  // At version 0 any state will do, and the limit is ignored (API concepts, "Semantics for list").
+  if (revision === 0) return answer(fromCache(collection, selection, '', 0));
+  const now = (): ApiAnswer => answer(fromCache(collection, selection, '', Math.max(0, limit)));
+  if (revision !== undefined) return waitFor(parts, collection, revision).then(now);
+  const fresh = parts.objects.fresh();
+  return fresh === undefined ? now() : fresh.then(now);
+}
+
+function checkListOptions(match: string, revision: number | undefined, token: string): void {
+  const invalidMatch = (message: string) =>
+    statusError('Invalid', `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: ${message}`, {
+      group: 'meta.k8s.io',
+      kind: 'ListOptions',
+      causes: [{ reason: 'FieldValueForbidden', message, field: 'resourceVersionMatch' }],
+    });
+  if (match !== '') {
+    if (token !== '') throw invalidMatch('Forbidden: resourceVersionMatch is forbidden when continue is provided');
+    if (revision === undefined)
+      throw invalidMatch('Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (match !== 'Exact' && match !== 'NotOlderThan')
+      throw statusError(
+        'Invalid',
+        `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "${match}"`,
+        {
+          group: 'meta.k8s.io',
+          kind: 'ListOptions',
+          causes: [
+            {
+              reason: 'FieldValueNotSupported',
+              message: `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan"`,
+              field: 'resourceVersionMatch',
+            },
+          ],
+        },
+      );
+    if (match === 'Exact' && revision === 0)
+      throw invalidMatch('Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
+  if (token !== '' && revision !== undefined && revision !== 0)
+    throw badRequest('specifying resource version is not allowed when using continue');
+}
+
+function fromCache(collection: Collection, { scope, matches }: Selection, after: string, limit: number): ListAnswer {
+  const entries: Entry[] = [];
+  const revision = collection.cache.revision;
+  let more = false;
+  let rest = 0;
+  for (const entry of collection.cache.list(scope, after)) {
+    if (limit > 0 && entries.length === limit) {
+      more = true;
+      if (matches !== undefined) {
+        if (!matches(entry)) continue;
+        break;
+      }
+      rest++;
+      continue;
+    }
+    if (matches === undefined || matches(entry)) entries.push(entry);
+  }
+  if (more && matches !== undefined && !hasMore(collection, scope, entries.at(-1)!.key, matches)) more = false;
+  return page(revision, entries, more, matches === undefined ? rest : undefined);
+}
+
+function hasMore(
+  collection: Collection,
+  scope: Selection['scope'],
+  after: string,
+  matches: (entry: Entry) => boolean,
+): boolean {
+  for (const entry of collection.cache.list(scope, after)) if (matches(entry)) return true;
+  return false;
+}
+
+function page(revision: number, entries: readonly Entry[], more: boolean, rest: number | undefined): ListAnswer {
+  return {
+    resourceVersion: String(revision),
+    continue: more ? encodeContinue(revision, entries.at(-1)!.key) : '',
+    ...(more && rest !== undefined && { remainingItemCount: rest }),
+    entries,
+  };
+}
+
+async function continued(
+  parts: Parts,
+  served: Served,
+  selection: Selection,
+  token: string,
+  limit: number,
+): Promise<ListAnswer> {
+  const { revision, after } = decodeContinue(token);
+  // A token without a version goes on inconsistently, from what is there now.
+  if (revision === undefined) return fromCache(served.collection!, selection, after, limit);
+  return atRevision(parts, served, selection, revision, after, limit);
+}
+
+/** The collection as it was. It is the cache's when nothing has changed since. */
+async function atRevision(
+  parts: Parts,
+  served: Served,
+  selection: Selection,
+  revision: number,
+  after: string,
+  limit: number,
+): Promise<ListAnswer> {
+  const collection = served.collection!;
+  await waitFor(parts, collection, revision);
+  const { scope, matches } = selection;
+  if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
+    const result = fromCache(collection, selection, after, limit);
+    return {
+      ...result,
+      resourceVersion: String(revision),
+      continue: result.continue === '' ? '' : encodeContinue(revision, result.entries.at(-1)!.key),
+    };
+  }
+  const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : scope.type === 'key' ? scope.key : '';
+  const found: Entry[] = [];
+  let from = after;
+  try {
+    for (;;) {
+      const want = limit > 0 ? limit + 1 - found.length : 0;
+      const past = await parts.objects.past(collection, prefix, from, revision, want);
+      for (const entry of past.entries) if (matches === undefined || matches(entry)) found.push(entry);
+      from = past.entries.at(-1)?.key ?? from;
+      const done = past.entries.length === 0 || past.count <= past.entries.length;
+      if (limit === 0 || found.length > limit || done) {
+        const more = limit > 0 && found.length > limit;
+        const rest = past.count - past.entries.length + (found.length - limit);
+        return page(revision, more ? found.slice(0, limit) : found, more, matches === undefined ? rest : undefined);
+      }
+    }
+  } catch (error) {
+    if (error instanceof Compacted)
+      throw statusError(
+        'Expired',
+        after === ''
+          ? 'The resourceVersion for the provided list is too old.'
+          : 'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.',
+        undefined,
+      );
+    if (error instanceof FutureRevision) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+export async function watch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const collection = served.collection!;
+  const { query } = request;
+  const { scope, matches } = selectionOf(request, served);
+  const revision = revisionOf(query.get('resourceVersion'));
+  const bookmarks = queryFlag(query.get('allowWatchBookmarks'));
+  const initialText = query.get('sendInitialEvents');
+  const match = query.get('resourceVersionMatch') ?? '';
+  checkWatchOptions(initialText, match, bookmarks);
+  const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
+  const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0);
+  const timeoutMs =
+    Number.isFinite(timeoutSeconds) && timeoutSeconds > 0
+      ? timeoutSeconds * 1000
+      : parts.minRequestTimeoutMs + randomInteger(parts.random, parts.minRequestTimeoutMs);
+  if (revision === undefined) await parts.objects.fresh();
+  else if (sendInitial) await waitFor(parts, collection, revision);
+  const { cache } = collection;
+  let replay: readonly Change[] = [];
+  let failure: Status | undefined;
+  if (!sendInitial && revision !== undefined && revision > 0) {
+    const changes = cache.since(revision);
+    if (changes !== undefined) replay = inScope(changes, scope);
+    else failure = statusError('Expired', `too old resource version: ${revision} (${cache.oldestRevision})`).status;
+  }
+  const selected = matches ?? everything;
+  const run = new WatchRun({
+    cache,
+    clock: parts.clock,
+    scope,
+    matches: selected,
+    initial: sendInitial ? [...cache.list(scope)].filter(selected) : [],
+    replay,
+    revision: sendInitial ? cache.revision : Math.max(revision ?? 0, cache.revision),
+    // Version 0 with bookmarks ends its initial state with the mark, unasked.
+    markInitialEnd: sendInitial && bookmarks && (initialText !== null || revision === 0),
+    bookmarks,
+    timeoutMs,
+    ...(failure && { failure }),
+    bookmark: (at, initialEnd) => bookmark(served, at, initialEnd),
+  });
+  return { type: 'watch', served, run };
+}
+
+function inScope(changes: readonly Change[], scope: Selection['scope']): readonly Change[] {
+  if (scope.type === 'namespace') return changes.filter(({ key }) => key.startsWith(`${scope.namespace}/`));
+  if (scope.type === 'key') return changes.filter(({ key }) => key === scope.key);
+  return changes;
+}
+
+function checkWatchOptions(initial: string | null, match: string, bookmarks: boolean): void {
+  const refuse = (message: string, reason = 'FieldValueForbidden', field = 'sendInitialEvents') =>
+    statusError('Invalid', `ListOptions.meta.k8s.io "" is invalid: ${field}: ${message}`, {
+      group: 'meta.k8s.io',
+      kind: 'ListOptions',
+      causes: [{ reason, message, field }],
+    });
+  if (initial === null) {
+    if (match !== '')
+      throw refuse(
+        'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        'FieldValueForbidden',
+        'resourceVersionMatch',
+      );
+    return;
+  }
+  if (match !== 'NotOlderThan')
+    throw refuse(
+      'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+      'FieldValueForbidden',
+      'resourceVersionMatch',
+    );
+  if (queryFlag(initial) && !bookmarks)
+    throw refuse('Forbidden: sendInitialEvents requires allowWatchBookmarks to be true');
+}
+
+function bookmark({ resource }: Served, revision: number, initialEnd: boolean): Entry {
+  return Entry.of('', revision, {
+    kind: resource.kind,
+    apiVersion: apiVersionOf(resource),
+    metadata: {
+      ...(initialEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    } as KubeObject['metadata'],
+  });
+}

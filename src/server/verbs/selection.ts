@@ -1,0 +1,69 @@
+// Owns what a list or watch selects: the scope it can be narrowed to, and the predicate over entries. Parses, never reads.
+import { badRequest } from '../../api/status-error.ts';
+import type { Entry } from '../cache/entry.ts';
+import type { Scope } from '../cache/watch-cache.ts';
+import type { ApiRequest } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
+import { matches as matchesLabels, parseSelectorText, SelectorError } from '../../api/selector.ts';
+
+export interface Selection {
+  readonly scope: Scope;
+  /** Undefined: everything in the scope. */
+  readonly matches: ((entry: Entry) => boolean) | undefined;
+}
+
+export function selectionOf(request: ApiRequest, served: Served): Selection {
+  const { resource, collection } = served;
+  const { namespace, name } = request.info;
+  const labelText = request.query.get('labelSelector');
+  const fieldText = request.query.get('fieldSelector');
+  const tests: ((entry: Entry) => boolean)[] = [];
+  let scope: Scope = resource.namespaced && namespace !== '' ? { type: 'namespace', namespace } : { type: 'all' };
+  if (fieldText) {
+    for (const { field, value, operator } of parsed(() => parseFieldSelector(fieldText))) {
+      const equal = operator === '=';
+      const read = fieldReader(served, field);
+      tests.push(equal ? (entry) => read(entry) === value : (entry) => read(entry) !== value);
+      if (!equal) continue;
+      if (field === 'metadata.name' && (!resource.namespaced || namespace !== ''))
+        scope = { type: 'key', key: resource.namespaced ? `${namespace}/${value}` : value };
+      else if (field === 'metadata.namespace' && resource.namespaced && scope.type === 'all')
+        scope = { type: 'namespace', namespace: value };
+      else if (scope.type !== 'key' && collection?.cache.hasIndex(field) === true) {
+        scope = { type: 'index', index: field, value };
+        if (namespace !== '') tests.push((entry) => entry.namespace === namespace);
+      }
+    }
+  }
+  if (labelText) {
+    const labels = parsed(() => parseSelectorText(labelText));
+    if (labels === 'nothing' || labels.length > 0)
+      tests.push((entry) => matchesLabels(labels, entry.object.metadata.labels));
+  }
+  // The deprecated /watch/ paths name one object.
+  if (name !== '' && request.info.verb === 'watch' && !fieldText)
+    scope = { type: 'key', key: resource.namespaced ? `${namespace}/${name}` : name };
+  if (tests.length === 0) return { scope, matches: undefined };
+  const [only] = tests;
+  return { scope, matches: tests.length === 1 ? only : (entry) => tests.every((test) => test(entry)) };
+}
+
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof SelectorError || error instanceof FieldSelectorError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+function fieldReader({ resource, collection }: Served, field: string): (entry: Entry) => string {
+  if (field === 'metadata.name') return (entry) => entry.name;
+  if (field === 'metadata.namespace' && resource.namespaced) return (entry) => entry.namespace;
+  const read = resource.selectable?.[field] ?? collection?.storage.selectable?.[field];
+  if (read === undefined) throw badRequest(`field label not supported: ${field}`);
+  return (entry) => read(entry.object);
+}
+
+export const everything = (): boolean => true;

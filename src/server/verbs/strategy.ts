@@ -1,0 +1,115 @@
+// Owns the order in which a kind's rules run on create and update: prepare, validate, warn; with what holds for kinds without rules.
+import { invalid } from '../../api/status-error.ts';
+import type { FieldError } from '../../api/status-error.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { thaw } from '../../api/meta.ts';
+import type { ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
+import type { Resource, StrategyContext } from '../resource.ts';
+import type { Served } from '../served/served.ts';
+import { same } from './equal.ts';
+import { keepSystemFields, validateMetadata, validateMetadataUpdate } from './metadata.ts';
+
+type Loose = KubeObject & { status?: unknown; spec?: unknown };
+
+/** The kind as stored, whose rules apply. */
+export function rulesOf(served: Served): Resource {
+  return served.collection?.storage ?? served.resource;
+}
+
+export function toStorage(served: Served, object: KubeObject): KubeObject {
+  return served.resource.convert === undefined
+    ? object
+    : served.resource.convert.toStorage(object as Frozen<KubeObject>);
+}
+
+export function fromStorage(served: Served, object: Frozen<KubeObject>): Frozen<KubeObject> {
+  return (served.resource.convert?.fromStorage(object) as Frozen<KubeObject> | undefined) ?? object;
+}
+
+export function context(request: ApiRequest, dryRun: boolean): StrategyContext {
+  return { nowMs: request.arrivedMs, user: request.user.name, dryRun };
+}
+
+/** Throws Invalid. `object` is in its stored version. */
+export function prepareNew(served: Served, object: KubeObject, about: StrategyContext): void {
+  const rules = rulesOf(served);
+  if (rules.prepareForCreate !== undefined) rules.prepareForCreate(object, about);
+  else {
+    if (served.subresources.has('status')) delete (object as Loose).status;
+    if (served.custom || (object as Loose).spec !== undefined) object.metadata.generation = 1;
+  }
+}
+
+export function validateNew(served: Served, object: KubeObject, request: ApiRequest): void {
+  const rules = rulesOf(served);
+  const frozen = object as Frozen<KubeObject>;
+  refuse(rules, object.metadata.name, [...validateMetadata(frozen, rules), ...rules.validate(frozen)]);
+  for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
+}
+
+/** `subresource` is '' for the object itself. Changes `next`. */
+export function prepareChange(
+  served: Served,
+  subresource: string,
+  next: KubeObject,
+  prev: Frozen<KubeObject>,
+  about: StrategyContext,
+): void {
+  keepSystemFields(next, prev);
+  const rules = rulesOf(served);
+  if (subresource === '') {
+    if (rules.prepareForUpdate !== undefined) rules.prepareForUpdate(next, prev, about);
+    else {
+      if (served.subresources.has('status')) keep(next, prev, 'status');
+      if (prev.metadata.generation !== undefined && !same((next as Loose).spec, (prev as Loose).spec))
+        next.metadata.generation = prev.metadata.generation + 1;
+    }
+    return;
+  }
+  const part = rules.subresources?.[subresource];
+  if (part?.prepareForUpdate !== undefined) part.prepareForUpdate(next, prev, about);
+  else if (subresource === 'status') onlyStatus(next, prev);
+}
+
+/** A status write keeps all but the status, and of the metadata what the client may still set there. */
+function onlyStatus(next: KubeObject, prev: Frozen<KubeObject>): void {
+  for (const field of Object.keys(next)) if (field !== 'status' && field !== 'metadata') keep(next, prev, field);
+  for (const field of Object.keys(prev)) if (field !== 'status' && field !== 'metadata') keep(next, prev, field);
+  const { labels, ownerReferences } = prev.metadata;
+  if (labels === undefined) delete next.metadata.labels;
+  else next.metadata.labels = { ...labels };
+  if (ownerReferences === undefined) delete next.metadata.ownerReferences;
+  else next.metadata.ownerReferences = ownerReferences.map((reference) => ({ ...reference }));
+}
+
+function keep(next: KubeObject, prev: Frozen<KubeObject>, field: string): void {
+  const before = (prev as unknown as Record<string, unknown>)[field];
+  const target = next as unknown as Record<string, unknown>;
+  if (before === undefined) delete target[field];
+  else target[field] = thaw(before as Frozen<unknown>);
+}
+
+export function validateChange(
+  served: Served,
+  subresource: string,
+  next: KubeObject,
+  prev: Frozen<KubeObject>,
+  request: ApiRequest,
+): void {
+  const rules = rulesOf(served);
+  const frozen = next as Frozen<KubeObject>;
+  const errors = validateMetadataUpdate(frozen, prev);
+  if (subresource === '') {
+    if (rules.validateUpdateAlone !== true) errors.push(...rules.validate(frozen));
+    errors.push(...(rules.validateUpdate?.(frozen, prev) ?? []));
+  } else errors.push(...(rules.subresources?.[subresource]?.validateUpdate?.(frozen, prev) ?? []));
+  refuse(rules, next.metadata.name, errors);
+  const warnings =
+    subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);
+  for (const text of warnings ?? []) warn(request, text);
+}
+
+function refuse(kind: Resource, name: string | undefined, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid(kind, name ?? '', errors);
+}

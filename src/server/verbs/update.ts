@@ -1,0 +1,185 @@
+// Owns PUT, and the flow that every change of a stored object goes through (PATCH too): newest object in, next object out, compared and stored.
+import { badRequest, conflict, invalid, isNotFound, notFound } from '../../api/status-error.ts';
+import * as fieldError from '../../api/field-error.ts';
+import { freeze } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
+import { Entry } from '../cache/entry.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { readResource } from './body.ts';
+import { createObject, fitNamespace } from './create.ts';
+import { same } from './equal.ts';
+import { recordWrite } from './field-managers.ts';
+import { writeOptions } from './options.ts';
+import type { WriteOptions } from './options.ts';
+import { objectKey } from './read.ts';
+import { context, prepareChange, rulesOf, toStorage, validateChange } from './strategy.ts';
+
+export async function update(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const options = writeOptions(request, 'UpdateOptions');
+  const object = await readResource(request, served.resource, options.fieldValidation);
+  const { name, namespace, subresource } = request.info;
+  if (object.metadata.name === undefined || object.metadata.name === '') object.metadata.name = name;
+  if (object.metadata.name !== name)
+    throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  fitNamespace(object, served.resource.namespaced, namespace);
+  served.resource.applyDefaults?.(object);
+  const next = toStorage(served, object);
+  const rules = rulesOf(served);
+  const version = next.metadata.resourceVersion ?? '';
+  try {
+    return await change(parts, request, served, options, async (entry) => {
+      checkVersion(version, entry, served);
+      const uid = next.metadata.uid ?? '';
+      if (uid !== '' && uid !== entry.object.metadata.uid)
+        throw conflict(
+          rules,
+          name,
+          `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${entry.object.metadata.uid}`,
+        );
+      const copy = structuredClone(next);
+      return { next: copy, recorded: false };
+    });
+  } catch (error) {
+    if (isNotFound(error) && rules.createOnUpdate === true && subresource === '' && isAbout(error, name))
+      return createObject(parts, request, served, structuredClone(object), options);
+    throw error;
+  }
+}
+
+function isAbout(error: unknown, name: string): boolean {
+  return (error as { status?: { details?: { name?: string } } }).status?.details?.name === name;
+}
+
+function checkVersion(version: string, entry: Entry, served: Served): void {
+  const rules = rulesOf(served);
+  const { name } = entry.object.metadata;
+  if (version === '' || version === '0') {
+    if (rules.unconditionalUpdate === false)
+      throw invalid(rules, name, [
+        fieldError.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+      ]);
+    return;
+  }
+  if (!/^\d+$/.test(version))
+    throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion must be a number`);
+  if (Number(version) !== entry.revision)
+    throw conflict(
+      rules,
+      name,
+      'the object has been modified; please apply your changes to the latest version and try again',
+    );
+}
+
+/** What a change makes of the newest object. `recorded`: managedFields are right already (apply). */
+export interface Proposal {
+  readonly next: KubeObject;
+  readonly recorded: boolean;
+}
+
+/** `propose` gets the newest entry each time the store is found to have moved on. Throws NotFound. */
+export async function change(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  options: WriteOptions,
+  propose: (entry: Entry) => Promise<Proposal>,
+  /** Whose rules apply, when it is not the request's subresource. */
+  as = request.info.subresource,
+): Promise<ApiAnswer> {
+  const { name, namespace } = request.info;
+  const subresource = as;
+  const collection = served.collection!;
+  const rules = rulesOf(served);
+  const key = objectKey(served, namespace, name);
+  let deletes = false;
+  let done: ((written: boolean) => Promise<void>) | undefined;
+  const step = async (entry: Entry): Promise<KubeObject | Frozen<KubeObject>> => {
+    await done?.(false);
+    done = undefined;
+    const { next, recorded } = await propose(entry);
+    const prev = entry.object;
+    const admission = admissionFor(request, served, next, prev, options.dryRun);
+    await parts.admission.admit(admission, parts);
+    prepareChange(served, subresource, next, prev, context(request, options.dryRun));
+    if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
+    validateChange(served, subresource, next, prev, request);
+    await parts.admission.validate(admission, parts);
+    deletes = subresource !== 'status' && isFinished(next, prev);
+    if (deletes) return prev;
+    if (sameButVersion(next, prev)) return prev;
+    const taken = subresource === '' ? await rules.beforeStore?.update?.(next, prev, options) : undefined;
+    done = taken?.done?.bind(taken);
+    return freeze(next);
+  };
+  let entry: Entry;
+  if (options.dryRun) {
+    const current = collection.cache.get(key);
+    if (current === undefined) throw notFound(rules, name);
+    const next = await step(current);
+    entry = next === current.object ? current : Entry.of(key, current.revision, next);
+  } else {
+    try {
+      entry = await parts.objects.update(collection, key, step);
+      await done?.(true);
+    } catch (error) {
+      await done?.(false);
+      throw error;
+    }
+    if (deletes) {
+      const last = await propose(entry);
+      await parts.objects.delete(collection, key, () => undefined);
+      await rules.beforeStore?.deleted?.(entry.object);
+      entry = Entry.of(key, entry.revision, freeze(last.next));
+    }
+  }
+  return { type: 'object', code: 200, object: entry.object, entry, served };
+}
+
+/** The last finalizer of an object that is being deleted is gone: it goes too. */
+function isFinished(next: KubeObject, prev: Frozen<KubeObject>): boolean {
+  return (
+    prev.metadata.deletionTimestamp !== undefined &&
+    (next.metadata.finalizers ?? []).length === 0 &&
+    (prev.metadata.finalizers ?? []).length > 0 &&
+    (prev.metadata.deletionGracePeriodSeconds ?? 0) === 0
+  );
+}
+
+function sameButVersion(next: KubeObject, prev: Frozen<KubeObject>): boolean {
+  const { resourceVersion: _, ...before } = prev.metadata;
+  const { resourceVersion: __, ...after } = next.metadata;
+  return same(withoutTimes(after), withoutTimes(before)) && same({ ...next, metadata: 0 }, { ...prev, metadata: 0 });
+}
+
+/** A write that changes nothing but the times of managedFields is none. */
+function withoutTimes(metadata: Readonly<Record<string, unknown>>): unknown {
+  const managed = metadata['managedFields'];
+  if (!Array.isArray(managed)) return metadata;
+  return { ...metadata, managedFields: managed.map((entry) => ({ ...(entry as object), time: undefined })) };
+}
+
+function admissionFor(
+  request: ApiRequest,
+  served: Served,
+  object: KubeObject,
+  oldObject: Frozen<KubeObject>,
+  dryRun: boolean,
+): AdmissionRequest {
+  const { name, namespace, subresource } = request.info;
+  return {
+    operation: 'UPDATE',
+    served,
+    subresource,
+    namespace: served.resource.namespaced ? namespace : '',
+    name,
+    object,
+    oldObject,
+    user: request.user,
+    dryRun,
+    warn: (text) => warn(request, text),
+  };
+}

@@ -1,0 +1,154 @@
+// Owns one request and its answer as both HTTP versions show them. No sockets are made here and nothing is decided.
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | number>>;
+
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge';
+}
+
+/** The client went before it had sent what it announced. */
+export class BodyCut extends Error {
+  override readonly name = 'BodyCut';
+}
+
+/** Writes an answer bit by bit. */
+export interface AnswerStream {
+  /** False: wait for `onDrain` before more. */
+  write(chunk: Uint8Array): boolean;
+  onDrain(call: () => void): void;
+  end(): void;
+  /** Cuts it off: the client sees that it is incomplete. */
+  destroy(): void;
+}
+
+export interface HttpExchange {
+  readonly http: '1.1' | '2';
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly remoteAddress: string;
+  /** The client's, when it sent one; not verified here. */
+  clientCertificate(): X509Certificate | undefined;
+  /** True when the TLS layer verified the client's certificate against the configured authorities. */
+  readonly clientVerified: boolean;
+  /** The whole body; throws BodyTooLarge beyond `limit` bytes, BodyCut when it ends early. */
+  read(limit: number): Promise<Buffer>;
+  respond(code: number, headers: AnswerHeaders, body?: Uint8Array): void;
+  open(code: number, headers: AnswerHeaders): AnswerStream;
+  /** Called once when the client has gone or the answer is complete. */
+  onClose(call: () => void): void;
+  readonly closed: boolean;
+}
+
+interface Readable {
+  on(event: 'data', call: (chunk: Buffer) => void): unknown;
+  on(event: 'end' | 'close' | 'aborted', call: () => void): unknown;
+  on(event: 'error', call: (error: Error) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+function readAll(source: Readable, limit: number, announced: string | undefined): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (announced !== undefined && Number(announced) > limit) {
+      source.resume();
+      reject(new BodyTooLarge(`the body is larger than ${limit} bytes`));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let over = false;
+    source.on('data', (chunk) => {
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else if (!over) {
+        over = true;
+        chunks.length = 0;
+        reject(new BodyTooLarge(`the body is larger than ${limit} bytes`));
+      }
+    });
+    source.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    source.on('error', (error) => reject(new BodyCut(error.message)));
+    source.on('close', () => reject(new BodyCut('the connection closed within the body')));
+  });
+}
+
+function certificateOf(socket: TLSSocket): X509Certificate | undefined {
+  return typeof socket.getPeerX509Certificate === 'function' ? socket.getPeerX509Certificate() : undefined;
+}
+
+export function exchangeOfHttp1(message: IncomingMessage, response: ServerResponse): HttpExchange {
+  const socket = message.socket as TLSSocket;
+  return {
+    http: '1.1',
+    method: message.method ?? 'GET',
+    url: message.url ?? '/',
+    headers: message.headers,
+    remoteAddress: socket.remoteAddress ?? '',
+    clientCertificate: () => certificateOf(socket),
+    clientVerified: socket.authorized === true,
+    read: (limit) => readAll(message, limit, message.headers['content-length']),
+    respond(code, headers, body) {
+      if (response.destroyed || response.headersSent) return;
+      response.writeHead(code, headers as Record<string, string | string[]>);
+      if (message.method === 'HEAD' || body === undefined) response.end();
+      else response.end(body);
+    },
+    open(code, headers) {
+      response.writeHead(code, headers as Record<string, string | string[]>);
+      response.flushHeaders();
+      return {
+        write: (chunk) => (response.destroyed ? true : response.write(chunk)),
+        onDrain: (call) => void response.on('drain', call),
+        end: () => void response.end(),
+        destroy: () => void response.destroy(),
+      };
+    },
+    onClose: (call) => void response.once('close', call),
+    get closed() {
+      return response.destroyed || response.writableFinished;
+    },
+  };
+}
+
+export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): HttpExchange {
+  const socket = stream.session?.socket as TLSSocket | undefined;
+  return {
+    http: '2',
+    method: headers[':method'] ?? 'GET',
+    url: headers[':path'] ?? '/',
+    headers,
+    remoteAddress: socket?.remoteAddress ?? '',
+    clientCertificate: () => socket && certificateOf(socket),
+    clientVerified: socket?.authorized === true,
+    read: (limit) => readAll(stream as unknown as Readable, limit, headers['content-length']),
+    respond(code, answer, body) {
+      if (stream.destroyed || stream.headersSent) return;
+      const noBody = headers[':method'] === 'HEAD' || body === undefined;
+      stream.respond({ ':status': code, ...answer }, { endStream: noBody });
+      if (!noBody) stream.end(body);
+    },
+    open(code, answer) {
+      if (!stream.destroyed) stream.respond({ ':status': code, ...answer });
+      return {
+        write: (chunk) => (stream.destroyed || stream.writableEnded ? true : stream.write(chunk)),
+        onDrain: (call) => void stream.on('drain', call),
+        end: () => {
+          if (!stream.destroyed) stream.end();
+        },
+        destroy: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+      };
+    },
+    onClose: (call) => void stream.once('close', call),
+    get closed() {
+      return stream.destroyed;
+    },
+  };
+}

@@ -1,0 +1,153 @@
+// Owns the TLS port of a server: HTTP/2 and HTTP/1.1 side by side, limits, upgrades, and an end that never hangs. Knows no paths.
+import { createServer as createHttpServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import * as http2 from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { TLSSocket, TlsOptions } from 'node:tls';
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '../base/clock.ts';
+import { exchangeOfHttp1, exchangeOfHttp2 } from './http-exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
+
+export interface HttpListenerOptions {
+  readonly clock: Clock;
+  readonly host?: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** PEM. */
+  readonly key: string;
+  readonly certificate: string;
+  /** PEM of the authorities whose client certificates are verified; without it none is. */
+  readonly clientAuthorities?: string;
+  readonly maxHeaderBytes?: number;
+  readonly maxConcurrentStreams?: number;
+  readonly onExchange: (exchange: HttpExchange) => void;
+  readonly onUpgrade?: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+export interface HttpListener {
+  readonly port: number;
+  readonly address: string;
+  /** New keys for connections to come. */
+  renew(key: string, certificate: string): void;
+  /** Stops listening, lets requests under way finish for `graceMs`, then cuts every connection. Idempotent. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Over which node closes a connection with too many cancelled streams: every ended watch of a Go client is one. */
+const resets = { streamResetBurst: 100_000, streamResetRate: 10_000 };
+
+export async function httpListener(options: HttpListenerOptions): Promise<HttpListener> {
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  const h1 = createHttpServer({
+    maxHeaderSize: options.maxHeaderBytes ?? 65_536,
+    keepAliveTimeout: 90_000,
+    headersTimeout: 32_000,
+    requestTimeout: 0,
+  });
+  h1.on('request', (message, response) => options.onExchange(exchangeOfHttp1(message, response)));
+  h1.on('checkContinue', (message, response) => {
+    response.writeContinue();
+    options.onExchange(exchangeOfHttp1(message, response));
+  });
+  h1.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if (options.onUpgrade === undefined) socket.destroy();
+    else options.onUpgrade(message, socket, head);
+  });
+  h1.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  const h2Options: http2.ServerOptions = {
+    settings: {
+      maxConcurrentStreams: options.maxConcurrentStreams ?? 250,
+      initialWindowSize: 1_048_576,
+      maxHeaderListSize: options.maxHeaderBytes ?? 65_536,
+    },
+    maxSessionMemory: 64,
+    ...resets,
+  };
+  const performServerHandshake = (
+    http2 as unknown as {
+      performServerHandshake(socket: Duplex, options: http2.ServerOptions): ServerHttp2Session;
+    }
+  ).performServerHandshake;
+
+  const tls = createTlsServer(
+    {
+      ...keysOf(options),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: 30_000,
+    },
+    (socket) => {
+      if (socket.alpnProtocol !== 'h2') {
+        h1.emit('connection', socket);
+        return;
+      }
+      const session = performServerHandshake(socket, h2Options);
+      sessions.add(session);
+      session.on('error', () => session.destroy());
+      session.on('close', () => sessions.delete(session));
+      session.on('stream', (stream, headers) => {
+        // A peer that resets a stream is no event of ours: whoever uses the stream sees it close.
+        stream.on('error', () => undefined);
+        options.onExchange(exchangeOfHttp2(stream as http2.ServerHttp2Stream, headers));
+      });
+    },
+  );
+  tls.on('connection', (socket: Socket) => {
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  tls.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    tls.once('error', reject);
+    tls.listen({ port: options.port, ...(options.host !== undefined && { host: options.host }) }, () => {
+      tls.off('error', reject);
+      resolve();
+    });
+  });
+  const { port, address } = tls.address() as AddressInfo;
+  let closing: Promise<void> | undefined;
+
+  async function close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => tls.close(() => resolve()));
+    for (const session of sessions) session.close();
+    h1.closeIdleConnections();
+    if (graceMs > 0) {
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = options.clock.after(graceMs, resolve);
+      });
+      await Promise.race([closed, late]);
+      timer?.cancel();
+    }
+    for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
+    h1.closeAllConnections();
+    await closed;
+  }
+
+  return {
+    port,
+    address,
+    renew: (key, certificate) => tls.setSecureContext(keysOf({ ...options, key, certificate })),
+    close: (graceMs = 0) => (closing ??= close(graceMs)),
+  };
+}
+
+function keysOf(options: HttpListenerOptions): TlsOptions {
+  return {
+    key: options.key,
+    cert: options.certificate,
+    minVersion: 'TLSv1.2',
+    ...(options.clientAuthorities !== undefined && { ca: options.clientAuthorities }),
+  };
+}
