@@ -1,7 +1,7 @@
 // Owns a dry replay of recordings through the rules of kinds alone: creates, and updates by PUT, without a server.
 // Compares objects as stored and causes of refusals; leaves out what the generic server or admission adds.
 import { readdirSync } from 'node:fs';
-import { applyStaticDefaults } from './static-defaults.ts';
+import { decodeBody } from './static-defaults.ts';
 import type { KubeObject } from '../../src/api/meta.ts';
 import { resources } from '../../src/server/resources/all.ts';
 import type { Resource } from '../../src/server/resource.ts';
@@ -75,20 +75,13 @@ function prune(value: unknown): unknown {
   return result;
 }
 
-/** What a client sends without meaning: null fields. */
 function decode(body: unknown, { resource }: Target): KubeObject {
-  const obj = dropNulls(structuredClone(body)) as KubeObject;
-  obj.apiVersion ??= resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-  obj.kind ??= resource.kind;
+  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  const obj = decodeBody(body, apiVersion, resource.kind) as KubeObject;
+  obj.apiVersion = apiVersion;
+  obj.kind = resource.kind;
   obj.metadata ??= {} as KubeObject['metadata'];
   return obj;
-}
-
-function dropNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(dropNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(kept.map(([key, inner]) => [key, dropNulls(inner)]));
 }
 
 interface Outcome {
@@ -99,7 +92,6 @@ interface Outcome {
 function run(target: Target, body: unknown, prev: KubeObject | undefined): Outcome {
   const { resource } = target;
   const obj = decode(body, target);
-  applyStaticDefaults(obj);
   resource.applyDefaults?.(obj);
   if (prev === undefined) {
     resource.prepareForCreate?.(obj, contextOf);

@@ -4,11 +4,12 @@ import type {
   HTTPGetAction,
   Lifecycle,
   PodSpec,
+  PodTemplateSpec,
   Probe,
   Volume,
   VolumeProjection,
 } from '../generated/core.v1.ts';
-import { nano, quantityOf } from '../validation/quantities.ts';
+import { nano, roundResources, sumText } from '../validation/quantities.ts';
 import { totalOf } from '../validation/resources.ts';
 import { applyClaimSpecDefaults } from './claim.ts';
 
@@ -21,6 +22,9 @@ export function applyPodSpecDefaults(spec: PodSpec): void {
   spec.schedulerName ||= 'default-scheduler';
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
+  roundResources(spec.overhead);
+  roundResources(spec.resources?.limits);
+  roundResources(spec.resources?.requests);
   // "serviceAccount" is the old name of "serviceAccountName": both are always shown.
   if (!spec.serviceAccountName && spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount;
   if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName;
@@ -29,6 +33,13 @@ export function applyPodSpecDefaults(spec: PodSpec): void {
   for (const container of spec.containers ?? []) applyContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) applyContainerDefaults(container);
   for (const volume of spec.volumes ?? []) applyVolumeDefaults(volume);
+}
+
+/** Templates that stand in workloads: one that is left out is an empty one. */
+export function applyTemplateDefaults(owner: { template?: PodTemplateSpec }): void {
+  const template = (owner.template ??= {});
+  template.spec ??= { containers: [] };
+  applyPodSpecDefaults(template.spec);
 }
 
 /** What only pods get, not templates. */
@@ -58,8 +69,11 @@ function applyPodLevelRequests({ resources, containers = [], initContainers = []
   const all = [...containers, ...initContainers];
   for (const name of Object.keys(limits)) {
     if (resources.requests?.[name] !== undefined) continue;
-    const asked = all.some((container) => container.resources?.requests?.[name] !== undefined);
-    const total = asked ? quantityOf(totalOf(containers, initContainers, requestOf(name)), name) : limits[name]!;
+    const like = all.find((container) => container.resources?.requests?.[name] !== undefined);
+    const total =
+      like === undefined
+        ? limits[name]!
+        : sumText(totalOf(containers, initContainers, requestOf(name)), like.resources!.requests![name]!);
     (resources.requests ??= {})[name] = total;
   }
 }
@@ -78,6 +92,8 @@ function applyContainerDefaults(container: Container): void {
   container.terminationMessagePath ||= '/dev/termination-log';
   container.terminationMessagePolicy ||= 'File';
   container.resources ??= {};
+  roundResources(container.resources.limits);
+  roundResources(container.resources.requests);
   for (const port of container.ports ?? []) port.protocol ||= 'TCP';
   for (const { valueFrom } of container.env ?? []) {
     if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1';

@@ -1,70 +1,44 @@
-// Owns comparing quantities while validating: as whole nano units, which is the finest that the API keeps.
-
-const suffixes: Readonly<Record<string, bigint>> = {
-  n: 1n,
-  u: 1_000n,
-  m: 1_000_000n,
-  '': 1_000_000_000n,
-  k: 10n ** 12n,
-  M: 10n ** 15n,
-  G: 10n ** 18n,
-  T: 10n ** 21n,
-  P: 10n ** 24n,
-  E: 10n ** 27n,
-  Ki: 1_000_000_000n << 10n,
-  Mi: 1_000_000_000n << 20n,
-  Gi: 1_000_000_000n << 30n,
-  Ti: 1_000_000_000n << 40n,
-  Pi: 1_000_000_000n << 50n,
-  Ei: 1_000_000_000n << 60n,
-};
+// Owns comparing quantities while validating: as whole nano units, each text parsed once.
+import { formatQuantity, tryParseQuantity } from '../quantity.ts';
 
 const known = new Map<string, bigint>();
 const maxKnown = 4096;
 
-/** Nano units, rounded up. `text` has passed decoding: what is no quantity counts as zero. */
-export function nano(text: string | number | undefined): bigint {
-  if (text === undefined || text === null) return 0n;
-  const key = String(text);
-  let amount = known.get(key);
+/** Nano units. Texts have passed decoding: what is no quantity counts as zero. */
+export function nano(text: string | undefined): bigint {
+  if (text === undefined) return 0n;
+  let amount = known.get(text);
   if (amount === undefined) {
     if (known.size >= maxKnown) known.clear();
-    known.set(key, (amount = parse(key.trim())));
+    known.set(text, (amount = tryParseQuantity(text)?.nano ?? 0n));
   }
   return amount;
 }
 
-function parse(text: string): bigint {
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?([eE][+-]?\d{1,3}|[a-zA-Z]{0,2})$/.exec(text);
-  if (match === null) return 0n;
-  const [, sign, whole = '', fraction = '', suffix = ''] = match;
-  const digits = BigInt(`${whole}${fraction}` || '0');
-  const exponent = /^[eE][+-]?\d/.test(suffix) ? Number(suffix.slice(1)) : undefined;
-  const unit = exponent === undefined ? suffixes[suffix] : suffixes[''];
-  if (unit === undefined) return 0n;
-  const shift = (exponent ?? 0) - fraction.length;
-  const scaled = digits * unit;
-  const amount = shift >= 0 ? scaled * 10n ** BigInt(shift) : divideUp(scaled, 10n ** BigInt(-shift));
-  return sign === '-' ? -amount : amount;
+const one = 1_000_000_000n;
+const milli = 1_000_000n;
+
+const divideUp = (a: bigint, b: bigint): bigint => (a > 0n ? (a + b - 1n) / b : a / b);
+
+export const isWhole = (text: string): boolean => divideUp(nano(text), milli) % 1000n === 0n;
+
+/** Amounts of resources are kept in thousandths: what is finer is rounded up. */
+export function roundResources(list: Record<string, string> | undefined): void {
+  if (list === undefined) return;
+  for (const name in list) {
+    const text = list[name]!;
+    // Canonical texts of whole thousandths end in no "u" or "n"; exponents are rare.
+    if (!/[une]/.test(text)) continue;
+    const quantity = tryParseQuantity(text);
+    if (quantity !== undefined && quantity.nano % milli !== 0n)
+      list[name] = formatQuantity({ nano: divideUp(quantity.nano, milli) * milli, format: quantity.format });
+  }
 }
 
-const divideUp = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;
-
-const one = 1_000_000_000n;
-
-export const isWhole = (text: string): boolean => divideUp(nano(text), 1_000_000n) % 1000n === 0n;
+/** A sum in the form of one of its parts. */
+export function sumText(amount: bigint, like: string): string {
+  return formatQuantity({ nano: amount, format: tryParseQuantity(like)?.format ?? 'DecimalSI' });
+}
 
 /** Whole units, rounded up. */
-export const wholeUnits = (text: string): bigint => (nano(text) < 0n ? nano(text) / one : divideUp(nano(text), one));
-
-/** A sum as a quantity: bytes in powers of 1024 where they divide, everything else in powers of 1000. */
-export function quantityOf(amount: bigint, resource: string): string {
-  if (resource !== 'cpu')
-    for (const unit of binary)
-      if (amount % suffixes[unit]! === 0n && amount > 0n) return `${amount / suffixes[unit]!}${unit}`;
-  for (const unit of ['', 'm', 'u', 'n'])
-    if (amount % suffixes[unit]! === 0n) return `${amount / suffixes[unit]!}${unit}`;
-  return `${amount}n`;
-}
-
-const binary = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'];
+export const wholeUnits = (text: string): bigint => divideUp(nano(text), one);

@@ -138,16 +138,14 @@ function validateSpreadKeys(
 ): void {
   if (keys === undefined || keys.length === 0) return;
   if (selector === undefined) problems.forbidden(path, 'must not be specified when labelSelector is not set');
-  const labels = new Set(Object.keys(selector?.matchLabels ?? {}));
-  const expressions = selector?.matchExpressions ?? [];
-  keys.forEach((key, at) => {
-    problems.each(`${path}[${at}]`, key, qualifiedName(key));
-    // Creating adds one expression "key In (value)" itself.
-    const own = expressions.filter((expression) => expression.key === key);
-    const added = own.filter(({ operator, values }) => operator === 'In' && values?.length === 1).length;
-    if (labels.has(key) || own.length > Math.min(added, 1))
-      problems.invalid(`${path}[${at}]`, key, 'exists in both matchLabelKeys and labelSelector');
-  });
+  keys.forEach((key, at) => problems.each(`${path}[${at}]`, key, qualifiedName(key)));
+  // Creating adds an expression for each key, so a second one for the same key was the client's.
+  const seen = new Set(Object.keys(selector?.matchLabels ?? {}));
+  for (const { key } of selector?.matchExpressions ?? []) {
+    if (keys.includes(key) && seen.has(key))
+      problems.invalid(`${path}[${keys.indexOf(key)}]`, key, 'exists in both matchLabelKeys and labelSelector');
+    seen.add(key);
+  }
 }
 
 export function validateReadinessGates(

@@ -1,9 +1,21 @@
 // Owns the one list of kinds with rules of their own. Kinds that are not here are served by the generated schema alone.
 import type { KubeObject } from '../../api/meta.ts';
 import type { Resource } from '../resource.ts';
+import { controllerRevision } from './apps/controller-revision.ts';
+import { daemonSet } from './apps/daemon-set.ts';
+import { deployment } from './apps/deployment.ts';
+import { replicaSet } from './apps/replica-set.ts';
+import { statefulSet } from './apps/stateful-set.ts';
 import { pod } from './core/pod.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
 const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resource as unknown as Resource;
 
-export const resources: readonly Resource[] = [erased(pod)];
+export const resources: readonly Resource[] = [
+  erased(pod),
+  erased(deployment),
+  erased(replicaSet),
+  erased(statefulSet),
+  erased(daemonSet),
+  erased(controllerRevision),
+];

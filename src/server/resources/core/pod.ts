@@ -55,7 +55,7 @@ export const pod = defineResource<Pod>(pods, {
   shortNames: ['po'],
   categories: ['all'],
   applyDefaults(obj) {
-    if (obj.spec === undefined) return;
+    obj.spec ??= { containers: [] };
     applyPodSpecDefaults(obj.spec);
     applyPodOnlyDefaults(obj.spec);
     if (obj.status !== undefined) alignAddresses(obj.status);

@@ -1,0 +1,134 @@
+// Owns the kind DaemonSet.
+import type { DaemonSet, DaemonSetUpdateStrategy } from '../../../api/generated/apps.v1.ts';
+import { daemonSets } from '../../../api/generated/resources.ts';
+import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { validateLabelSelector } from '../../../api/validation/labels.ts';
+import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
+import { Problems } from '../../../api/validation/problems.ts';
+import { same } from '../../../api/validation/same.ts';
+import {
+  amountOf,
+  validateAtMost100Percent,
+  validateCounts,
+  validateIntOrPercent,
+  validateNotDecremented,
+  validateRunsForever,
+  validateTemplateLabels,
+} from '../../../api/validation/workload.ts';
+import { ageColumn, mapText, nameColumn, selectorText, templateColumns } from '../columns.ts';
+import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
+
+/** Counts template changes; the API server keeps it, whatever clients write. */
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+function validateUpdateStrategy(problems: Problems, path: string, strategy: Frozen<DaemonSetUpdateStrategy>): void {
+  if (strategy.type === 'OnDelete') return;
+  if (strategy.type !== 'RollingUpdate')
+    return problems.notSupported(path, strategy.type ?? '', ['OnDelete', 'RollingUpdate']);
+  const rolling = strategy.rollingUpdate;
+  if (rolling === undefined) return problems.required(`${path}.rollingUpdate`);
+  const { maxUnavailable, maxSurge } = rolling;
+  const fields = { maxUnavailable, maxSurge };
+  for (const [field, value] of Object.entries(fields)) {
+    validateIntOrPercent(problems, `${path}.rollingUpdate.${field}`, value);
+    validateAtMost100Percent(problems, `${path}.rollingUpdate.${field}`, value);
+  }
+  const unavailable = amountOf(maxUnavailable);
+  const surge = amountOf(maxSurge);
+  if (unavailable !== 0 && surge !== 0)
+    problems.invalid(`${path}.rollingUpdate.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
+  if (unavailable === 0 && surge === 0)
+    problems.required(`${path}.rollingUpdate.maxUnavailable`, 'cannot be 0 when maxSurge is 0');
+}
+
+function validateSpec(problems: Problems, { spec = {} as DaemonSet['spec'] }: Frozen<DaemonSet>): void {
+  const { selector, template } = spec;
+  validateLabelSelector(problems, 'spec.selector', selector);
+  validateTemplateLabels(problems, 'spec.template', template, selector);
+  if (selector !== undefined && same(selector, {}))
+    problems.invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
+  validatePodTemplate(problems, 'spec.template', template);
+  validateRunsForever(problems, 'spec.template', template);
+  problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
+  validateUpdateStrategy(problems, 'spec.updateStrategy', spec.updateStrategy ?? {});
+  problems.notNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+}
+
+const count = (value: number | undefined): number => value ?? 0;
+
+export const daemonSet = defineResource<DaemonSet>(daemonSets, {
+  shortNames: ['ds'],
+  categories: ['all'],
+  applyDefaults(obj) {
+    const spec = (obj.spec ??= {} as DaemonSet['spec']);
+    const strategy = (spec.updateStrategy ??= {});
+    strategy.type ||= 'RollingUpdate';
+    if (strategy.type === 'RollingUpdate') {
+      const rolling = (strategy.rollingUpdate ??= {});
+      rolling.maxUnavailable ??= 1;
+      rolling.maxSurge ??= 0;
+    }
+    spec.revisionHistoryLimit ??= 10;
+    applyTemplateDefaults(spec);
+  },
+  prepareForCreate(obj) {
+    obj.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
+    obj.metadata.generation = 1;
+    obj.metadata.annotations = { ...obj.metadata.annotations, [templateGeneration]: '1' };
+  },
+  prepareForUpdate(next, prev) {
+    keep(next, prev, 'status');
+    const before = Number(prev.metadata.annotations?.[templateGeneration] ?? 0);
+    const templateChanged = !same(next.spec?.template, prev.spec?.template);
+    const after = templateChanged ? before + 1 : before;
+    next.metadata.annotations = { ...next.metadata.annotations, [templateGeneration]: String(after) };
+    raiseGeneration(next, prev, templateChanged || !same(next.spec, prev.spec));
+  },
+  validate(obj) {
+    const problems = new Problems();
+    validateSpec(problems, obj);
+    return problems.list;
+  },
+  validateUpdate(next, prev) {
+    const problems = new Problems();
+    problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
+    return problems.list;
+  },
+  warnings: (obj) => podSpecWarnings('spec.template.', obj.spec?.template?.metadata, obj.spec?.template?.spec),
+  columns: [
+    nameColumn,
+    { name: 'Desired', type: 'integer', cell: ({ status }) => count(status?.desiredNumberScheduled) },
+    { name: 'Current', type: 'integer', cell: ({ status }) => count(status?.currentNumberScheduled) },
+    { name: 'Ready', type: 'integer', cell: ({ status }) => count(status?.numberReady) },
+    { name: 'Up-to-date', type: 'integer', cell: ({ status }) => count(status?.updatedNumberScheduled) },
+    { name: 'Available', type: 'integer', cell: ({ status }) => count(status?.numberAvailable) },
+    { name: 'Node Selector', type: 'string', cell: ({ spec }) => mapText(spec.template?.spec?.nodeSelector) },
+    ageColumn,
+    ...templateColumns<DaemonSet>(),
+    { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => selectorText(spec.selector) },
+  ],
+  subresources: {
+    status: {
+      prepareForUpdate: (next, prev) => keepSpec(next, prev),
+      validateUpdate(next, prev) {
+        const problems = new Problems();
+        validateCounts(problems, 'status', next.status ?? {}, [
+          'currentNumberScheduled',
+          'numberMisscheduled',
+          'desiredNumberScheduled',
+          'numberReady',
+          'observedGeneration',
+          'updatedNumberScheduled',
+          'numberAvailable',
+          'numberUnavailable',
+          'collisionCount',
+        ]);
+        const after = next.status?.collisionCount;
+        validateNotDecremented(problems, 'status.collisionCount', after, prev.status?.collisionCount);
+        return problems.list;
+      },
+    },
+  },
+});
