@@ -1,6 +1,6 @@
 // Owns the run-time schema table: facts/types.json merged with facts/schemas.json, packed a line a type.
 import type { PackedExtra, PackedField } from '../../src/api/schema/packed.ts';
-import { flagOmitempty, flagPointer, flagRequired } from '../../src/api/schema/packed.ts';
+import { flagOmitempty, flagOmitzero, flagPointer, flagRequired } from '../../src/api/schema/packed.ts';
 import type { PatchStrategy } from '../../src/api/schema/schema.ts';
 import type { Facts, Field, OpenApiSchema, TypeFact } from './facts.ts';
 import { header } from './types.ts';
@@ -43,7 +43,9 @@ function packType(
 ): string | [number, PackedField[]] {
   if (fact.kind === 'alias') return fact.of;
   const schema = schemas.get(name);
-  const fields = flatten(fact, facts, []).map(({ field, within }) => packField(field, within, schema));
+  const fields = flatten(fact, facts, []).map(({ field, within }) =>
+    packField(field, within, schema, omitzero.has(`${name}.${field.name}`)),
+  );
   return [schema?.['x-kubernetes-map-type'] === 'atomic' ? 1 : 0, fields];
 }
 
@@ -60,11 +62,22 @@ function flatten(fact: Struct, facts: Facts, within: readonly number[]): { field
   });
 }
 
-function packField(field: Field, within: readonly number[], owner: OpenApiSchema | undefined): PackedField {
+/** Structs with Go's omitzero, which the facts do not tell from omitempty: known from recorded answers. */
+const omitzero: ReadonlySet<string> = new Set(['meta.v1.ObjectMeta.creationTimestamp']);
+
+function packField(
+  field: Field,
+  within: readonly number[],
+  owner: OpenApiSchema | undefined,
+  isOmitzero: boolean,
+): PackedField {
   const schema = owner?.properties?.[field.name];
   const required = owner === undefined ? !field.omitempty : (owner.required ?? []).includes(field.name);
   const flags =
-    (required ? flagRequired : 0) | (field.omitempty ? flagOmitempty : 0) | (field.pointer ? flagPointer : 0);
+    (required ? flagRequired : 0) |
+    (field.omitempty ? flagOmitempty : 0) |
+    (field.pointer ? flagPointer : 0) |
+    (isOmitzero ? flagOmitzero : 0);
   const extra = packExtra(field, within, schema);
   const packed = [field.name, field.type, field.proto ?? 0, flags] as const;
   return Object.keys(extra).length === 0 ? packed : [...packed, extra];

@@ -2,6 +2,7 @@
 import { kindTypes, typeTable } from '../generated/schema-table.ts';
 import {
   flagOmitempty,
+  flagOmitzero,
   flagPointer,
   flagRequired,
   type PackedExtra,
@@ -127,6 +128,7 @@ class BuiltinField implements FieldSchema {
   readonly name: string;
   readonly required: boolean;
   readonly omitempty: boolean;
+  readonly omitzero: boolean;
   readonly pointer: boolean;
   readonly proto: number;
   readonly within: readonly number[];
@@ -141,6 +143,7 @@ class BuiltinField implements FieldSchema {
     this.name = name;
     this.required = (flags & flagRequired) !== 0;
     this.omitempty = (flags & flagOmitempty) !== 0;
+    this.omitzero = (flags & flagOmitzero) !== 0;
     this.pointer = (flags & flagPointer) !== 0;
     this.proto = proto;
     this.within = extra.in ?? none;

@@ -19,3 +19,4 @@ export interface PackedExtra {
 export const flagRequired = 1;
 export const flagOmitempty = 2;
 export const flagPointer = 4;
+export const flagOmitzero = 8;

@@ -87,6 +87,8 @@ export interface FieldSchema {
   readonly required: boolean;
   /** Zero values are left out of the output (Go's omitempty; a struct that is no pointer is written all the same). */
   readonly omitempty: boolean;
+  /** Left out also when it is a zero struct (Go's omitzero). */
+  readonly omitzero: boolean;
   /** A Go pointer: unset differs from zero. */
   readonly pointer: boolean;
   /** Protobuf number; 0 when the field has none. */

@@ -1,0 +1,54 @@
+// Owns the way from strangers' bytes to a typed object: parse, check apiVersion and kind, decode against the schema, field validation.
+import type { ObjectSchema } from '../schema/schema.ts';
+import { badRequest, StatusError } from '../status-error.ts';
+import type { ParsedJson } from './json-parse.ts';
+import { TypeMismatch, ValueError } from './scalars.ts';
+import { decoderOf, type Decoding } from './structure.ts';
+
+export interface Decoded {
+  readonly object: Record<string, unknown>;
+  /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`: what fieldValidation is about, at most about a hundred. */
+  readonly strict: readonly string[];
+}
+
+/** What a body says of itself before it is decoded; empty where it says nothing. Throws 400 unless it is an object. */
+export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: string } {
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badRequest(
+      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string; Kind string }",
+    );
+  const { apiVersion = '', kind = '' } = value as { apiVersion?: unknown; kind?: unknown };
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string')
+    throw badRequest("couldn't get version/kind; json parse error: json: apiVersion and kind must be strings");
+  return { apiVersion, kind };
+}
+
+/**
+ * Decodes a parsed body as `schema`. `kind` and `version` name it in errors ("Pod", "v1").
+ * Throws StatusError 400 for values of wrong types.
+ */
+export function decodeParsed(schema: ObjectSchema, parsed: ParsedJson, kind: string, version: string): Decoded {
+  const at: Decoding = { path: [], strict: [] };
+  try {
+    const object = decoderOf(schema)(parsed.value, at) as Record<string, unknown>;
+    const duplicates = parsed.duplicates.map((path) => `duplicate field "${path}"`);
+    return { object, strict: [...duplicates, ...at.strict] };
+  } catch (error) {
+    throw asBadRequest(error, `${kind} in version "${version}" cannot be handled as a ${kind}`);
+  }
+}
+
+/** The error of fieldValidation=Strict; undefined when there is nothing to complain of. */
+export function strictError(decoded: Decoded, kind: string, version: string): StatusError | undefined {
+  if (decoded.strict.length === 0) return undefined;
+  const texts = decoded.strict.join(', ');
+  return badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${texts}`);
+}
+
+/** Our own refusals become 400; a stack that is not deep enough for a body is the body's fault. */
+export function asBadRequest(error: unknown, prefix: string): unknown {
+  if (error instanceof TypeMismatch || error instanceof ValueError) return badRequest(`${prefix}: ${error.message}`);
+  if (error instanceof RangeError) return badRequest(`${prefix}: exceeded max depth`);
+  return error;
+}

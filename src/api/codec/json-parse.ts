@@ -1,0 +1,160 @@
+// Owns the reading of strangers' JSON: JSON.parse where it suffices, else a careful parser which sees duplicates and number texts.
+import { setOwn } from '../meta.ts';
+import { badRequest } from '../status-error.ts';
+import { countKeys, scanJson } from './json-scan.ts';
+
+/** A number whose text is no plain small integer: 2.0, 1e1, 12345678901234567890. */
+export class NumberText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export interface ParsedJson {
+  /** Objects may hold NumberText where `oddNumbers`. */
+  readonly value: unknown;
+  /** Paths of keys given more than once, in order: `spec.foo`. The last one counts. */
+  readonly duplicates: readonly string[];
+  readonly oddNumbers: boolean;
+}
+
+/** Upstream refuses beyond 10 000; V8 writes JSON by recursion, which its stack allows about 4 000 levels of. */
+export const maxDepth = 2_500;
+
+const utf8 = new TextDecoder('utf-8');
+
+/** Throws StatusError 400 for text that is no JSON or too deep. */
+export function parseJson(input: Uint8Array | string): ParsedJson {
+  const text = typeof input === 'string' ? input : utf8.decode(input);
+  const { keys, oddNumbers, depth } = scanJson(text);
+  if (depth > maxDepth) throw badRequest(`couldn't get version/kind; json parse error: exceeded max depth`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw badRequest(`couldn't get version/kind; json parse error: ${syntaxText(error)}`);
+  }
+  if (!oddNumbers && countKeys(value) === keys) return { value, duplicates: [], oddNumbers: false };
+  return new CarefulParser(text).parse();
+}
+
+/** V8 quotes the text it read, which may be secret or long: only the place is told. */
+function syntaxText(error: SyntaxError): string {
+  const place = /at position (\d+)/.exec(error.message);
+  return place === null ? 'unexpected end of JSON input' : `invalid character at offset ${place[1]}`;
+}
+
+const maxDuplicates = 100;
+
+/** Reads text that JSON.parse has accepted, so it need not check the grammar; depth is already bounded. */
+class CarefulParser {
+  readonly #text: string;
+  #at = 0;
+  readonly #duplicates: string[] = [];
+  #odd = false;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parse(): ParsedJson {
+    const value = this.#value('');
+    return { value, duplicates: this.#duplicates, oddNumbers: this.#odd };
+  }
+
+  #space(): number {
+    let code = this.#text.charCodeAt(this.#at);
+    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = this.#text.charCodeAt(++this.#at);
+    return code;
+  }
+
+  #value(path: string): unknown {
+    const code = this.#space();
+    if (code === 0x7b) return this.#object(path);
+    if (code === 0x5b) return this.#list(path);
+    if (code === 0x22) return this.#string();
+    if (code === 0x74) return this.#word(4, true);
+    if (code === 0x66) return this.#word(5, false);
+    if (code === 0x6e) return this.#word(4, null);
+    return this.#number();
+  }
+
+  #word<T>(length: number, value: T): T {
+    this.#at += length;
+    return value;
+  }
+
+  #object(path: string): Record<string, unknown> {
+    const result: Record<string, unknown> = {};
+    this.#at++;
+    if (this.#space() === 0x7d) return this.#word(1, result);
+    for (;;) {
+      this.#space();
+      const key = this.#string();
+      const inner = path === '' ? key : `${path}.${key}`;
+      this.#space();
+      this.#at++;
+      if (Object.hasOwn(result, key) && this.#duplicates.length < maxDuplicates) this.#duplicates.push(inner);
+      setOwn(result, key, this.#value(inner));
+      const end = this.#space();
+      this.#at++;
+      if (end === 0x7d) return result;
+    }
+  }
+
+  #list(path: string): unknown[] {
+    const result: unknown[] = [];
+    this.#at++;
+    if (this.#space() === 0x5d) return this.#word(1, result);
+    for (;;) {
+      result.push(this.#value(`${path}[${result.length}]`));
+      const end = this.#space();
+      this.#at++;
+      if (end === 0x5d) return result;
+    }
+  }
+
+  #string(): string {
+    const start = this.#at;
+    let at = start + 1;
+    for (let code = this.#text.charCodeAt(at); code !== 0x22; code = this.#text.charCodeAt(++at))
+      if (code === 0x5c) at++;
+    this.#at = at + 1;
+    return JSON.parse(this.#text.slice(start, at + 1)) as string;
+  }
+
+  #number(): unknown {
+    const pattern = /[-+0-9.eE]+/y;
+    pattern.lastIndex = this.#at;
+    const text = pattern.exec(this.#text)![0];
+    this.#at += text.length;
+    if (/^(?:0|-?[1-9][0-9]{0,14})$/.test(text)) return Number(text);
+    this.#odd = true;
+    return new NumberText(text);
+  }
+}
+
+/** The plain JSON value: NumberText become numbers. Copies only when there are some. */
+export function plainValue(parsed: ParsedJson): unknown {
+  return parsed.oddNumbers ? plainNumbers(parsed.value) : parsed.value;
+}
+
+export function plainNumbers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof NumberText) return finite(value);
+  if (Array.isArray(value)) return value.map(plainNumbers);
+  const result: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) setOwn(result, key, plainNumbers((value as Record<string, unknown>)[key]));
+  return result;
+}
+
+/** Throws StatusError 400 for a number which no double can hold: it would be written as null. */
+export function finite(number: NumberText): number {
+  const value = Number(number.text);
+  if (!Number.isFinite(value))
+    throw badRequest(`json: cannot unmarshal number ${number.text} into a value of type float64`);
+  return value;
+}

@@ -1,0 +1,282 @@
+// Owns structural decoding: a parsed JSON value against a schema, as Go's decoder does it: types, unknown fields, zero values.
+// The result has its fields in the schema's order, in canonical forms, and holds exactly what upstream would write.
+import { setOwn } from '../meta.ts';
+import type { FieldSchema, ObjectSchema, ScalarType, Schema } from '../schema/schema.ts';
+import { finite, NumberText, plainNumbers } from './json-parse.ts';
+import { type ScalarDecoder, scalarDecoder, TypeMismatch } from './scalars.ts';
+
+/** What is known on the way down: where we are, and what was found on the way. */
+export interface Decoding {
+  /** `spec`, `containers`, 0, …: the place of the value in hand. */
+  readonly path: (string | number)[];
+  /** Texts for fieldValidation, in the document's order: `unknown field "spec.foo"`. */
+  readonly strict: string[];
+}
+
+export type Decoder = (value: unknown, at: Decoding) => unknown;
+
+const maxStrict = 100;
+
+/** Compiles schemas to decoders, each once: types refer to each other in circles, so what is needed is looked up late. */
+class Compiler {
+  readonly #decoders = new WeakMap<Schema, Decoder>();
+  readonly scalar: (type: ScalarType) => ScalarDecoder;
+
+  constructor(scalar: (type: ScalarType) => ScalarDecoder) {
+    this.scalar = scalar;
+  }
+
+  decoderOf(schema: Schema): Decoder {
+    let decoder = this.#decoders.get(schema);
+    if (decoder === undefined) {
+      decoder = compile(schema, this);
+      this.#decoders.set(schema, decoder);
+    }
+    return decoder;
+  }
+}
+
+const fromStrangers = new Compiler(scalarDecoder);
+
+const keep: ScalarDecoder = (value) => value;
+const own = new Compiler((type) => (type === 'quantity' ? scalarDecoder(type) : keep));
+
+/** Decodes what strangers sent. */
+export function decoderOf(schema: Schema): Decoder {
+  return fromStrangers.decoderOf(schema);
+}
+
+/**
+ * Brings an object of our own into the form that upstream writes: fields in order, zero values dropped or filled in,
+ * maps sorted, quantities canonical. Does not change `value`; trusts the types of its scalars.
+ */
+export function normalize(schema: Schema, value: unknown): unknown {
+  return own.decoderOf(schema)(value, { path: [], strict: [] });
+}
+
+function compile(schema: Schema, compiler: Compiler): Decoder {
+  switch (schema.type) {
+    case 'object':
+      return objectDecoder(schema, compiler);
+    case 'map':
+      return mapDecoder(schema.values, compiler);
+    case 'list':
+      return listDecoder(schema.items, compiler);
+    case 'alternative':
+      return alternativeDecoder(schema.or, schema.object, compiler);
+    default:
+      return compiler.scalar(schema.type);
+  }
+}
+
+interface FieldPlan {
+  readonly name: string;
+  readonly at: number;
+  readonly decode: Decoder;
+  /** Written even when absent: this value (a struct's is made anew each time). */
+  readonly always: (() => unknown) | undefined;
+  /** Zero values are dropped. */
+  readonly dropsZero: boolean;
+  readonly nullable: boolean;
+}
+
+const structLike: ReadonlySet<Schema['type']> = new Set([
+  'object',
+  'time',
+  'microTime',
+  'duration',
+  'quantity',
+  'intOrString',
+  'raw',
+  'alternative',
+]);
+
+function planOf(field: FieldSchema, at: number, compiler: Compiler): FieldPlan {
+  const { schema } = field;
+  let decode: Decoder | undefined;
+  const isAlways = field.pointer
+    ? !field.omitempty
+    : (!field.omitempty || structLike.has(schema.type)) && !field.omitzero;
+  const zero = field.pointer ? () => null : zeroOf(schema);
+  return {
+    name: field.name,
+    at,
+    decode: (value, decoding) => {
+      decode ??= compiler.decoderOf(schema);
+      return decode(value, decoding);
+    },
+    always: isAlways ? zero : undefined,
+    dropsZero: field.omitempty && !field.pointer && !structLike.has(schema.type),
+    nullable: schema.nullable === true,
+  };
+}
+
+/** What a zero Go value of the type looks like in JSON. */
+export function zeroOf(schema: Schema): () => unknown {
+  switch (schema.type) {
+    case 'object':
+      return () => decoderOf(schema)({}, { path: [], strict: [] });
+    case 'string':
+      return () => '';
+    case 'boolean':
+      return () => false;
+    case 'int32':
+    case 'int64':
+    case 'uint8':
+    case 'double':
+    case 'intOrString':
+      return () => 0;
+    case 'quantity':
+      return () => '0';
+    case 'duration':
+      return () => '0s';
+    default:
+      return () => null;
+  }
+}
+
+export function isZero(value: unknown): boolean {
+  if (typeof value === 'object') {
+    if (value === null) return true;
+    if (Array.isArray(value)) return value.length === 0;
+    for (const key in value) if (Object.hasOwn(value, key)) return false;
+    return true;
+  }
+  return value === '' || value === 0 || value === false;
+}
+
+function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
+  let plans: Map<string, FieldPlan> | undefined;
+  let always: FieldPlan[] = [];
+  const additional = schema.additional;
+  const prepare = (): Map<string, FieldPlan> => {
+    const all = schema.fields.map((field, at) => planOf(field, at, compiler));
+    always = all.filter((plan) => plan.always !== undefined);
+    return new Map(all.map((plan) => [plan.name, plan]));
+  };
+
+  return (value, at) => {
+    plans ??= prepare();
+    if (value === null) value = {};
+    if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberText)
+      throw new TypeMismatch(value, schema.name === '' ? 'object' : goType(schema.name), at.path);
+    const input = value as Record<string, unknown>;
+    const found: FieldPlan[] = [];
+    const values: unknown[] = [];
+    const extras: [string, unknown][] = [];
+    let sorted = true;
+    let last = -1;
+    for (const key of Object.keys(input)) {
+      const plan = plans.get(key);
+      at.path.push(key);
+      if (plan === undefined) {
+        if (additional !== undefined) extras.push([key, compiler.decoderOf(additional)(input[key], at)]);
+        else if (schema.preserveUnknown) extras.push([key, plainNumbers(input[key])]);
+        else noteUnknown(at);
+      } else {
+        const decoded = decodeField(plan, input[key], at);
+        if (decoded !== undefined) {
+          if (plan.at < last) sorted = false;
+          last = plan.at;
+          found.push(plan);
+          values.push(decoded);
+        }
+      }
+      at.path.pop();
+    }
+    return assemble(found, values, sorted, always, extras);
+  };
+}
+
+function decodeField(plan: FieldPlan, value: unknown, at: Decoding): unknown {
+  if (value === null || value === undefined) return plan.nullable && value === null ? null : undefined;
+  const decoded = plan.decode(value, at);
+  return plan.dropsZero && isZero(decoded) ? undefined : decoded;
+}
+
+function assemble(
+  found: FieldPlan[],
+  values: unknown[],
+  sorted: boolean,
+  always: readonly FieldPlan[],
+  extras: readonly [string, unknown][],
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  let order: { plan: FieldPlan; value: unknown }[] | undefined;
+  for (const plan of always)
+    if (!found.includes(plan)) {
+      order ??= found.map((one, at) => ({ plan: one, value: values[at] }));
+      order.push({ plan, value: plan.always!() });
+    }
+  if (order === undefined && !sorted) order = found.map((one, at) => ({ plan: one, value: values[at] }));
+  if (order === undefined) for (let at = 0; at < found.length; at++) result[found[at]!.name] = values[at];
+  else {
+    order.sort((a, b) => a.plan.at - b.plan.at);
+    for (const { plan, value } of order) result[plan.name] = value;
+  }
+  for (const [key, value] of extras) setOwn(result, key, value);
+  return result;
+}
+
+function noteUnknown(at: Decoding): void {
+  if (at.strict.length < maxStrict) at.strict.push(`unknown field "${pathText(at.path)}"`);
+}
+
+/** `spec.containers[0].foo` */
+export function pathText(path: readonly (string | number)[]): string {
+  let text = '';
+  for (const part of path) text += typeof part === 'number' ? `[${part}]` : text === '' ? part : `.${part}`;
+  return text;
+}
+
+function goType(name: string): string {
+  return name.split('.').slice(-2).join('.');
+}
+
+function mapDecoder(values: Schema, compiler: Compiler): Decoder {
+  const zero = zeroOf(values);
+  return (value, at) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberText)
+      throw new TypeMismatch(value, 'map[string]', at.path);
+    const decode = compiler.decoderOf(values);
+    const input = value as Record<string, unknown>;
+    const result: Record<string, unknown> = {};
+    // Go writes maps in the order of their keys.
+    for (const key of Object.keys(input).sort()) {
+      at.path.push(key);
+      const item = input[key];
+      setOwn(result, key, item === null ? zero() : decode(item, at));
+      at.path.pop();
+    }
+    return result;
+  };
+}
+
+function listDecoder(items: Schema, compiler: Compiler): Decoder {
+  const zero = zeroOf(items);
+  return (value, at) => {
+    if (!Array.isArray(value)) throw new TypeMismatch(value, '[]', at.path);
+    const decode = compiler.decoderOf(items);
+    const result: unknown[] = new Array(value.length);
+    for (let position = 0; position < value.length; position++) {
+      at.path.push(position);
+      result[position] = value[position] === null ? zero() : decode(value[position], at);
+      at.path.pop();
+    }
+    return result;
+  };
+}
+
+function alternativeDecoder(or: 'bool' | 'list' | 'strings', object: Schema, compiler: Compiler): Decoder {
+  const list = listDecoder(object, compiler);
+  return (value, at) => {
+    if (or === 'bool' && typeof value === 'boolean') return value;
+    if (or !== 'bool' && Array.isArray(value)) {
+      if (or === 'list') return list(value, at);
+      if (value.every((item) => typeof item === 'string')) return value;
+      throw new TypeMismatch(value, '[]string', at.path);
+    }
+    if (value instanceof NumberText) finite(value);
+    return compiler.decoderOf(object)(value, at);
+  };
+}
