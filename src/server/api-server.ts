@@ -9,17 +9,24 @@ import { bearerTokens } from './authn/bearer.ts';
 import { certificatesOf, clientCertificates } from './authn/client-certificate.ts';
 import { tokenFile } from './authn/token-file.ts';
 import type { Authenticator } from './authn/authenticator.ts';
-import { alwaysAllow, privilegedGroup } from './authz/authorizer.ts';
+import { alwaysAllow, alwaysDeny, privilegedGroup } from './authz/authorizer.ts';
 import type { Authorizer } from './authz/authorizer.ts';
 import { feed } from './cache/feed.ts';
 import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
-import type { ApiServerDeps, ApiServerOptions } from './options.ts';
+import { bootstrapObjects } from './bootstrap/objects.ts';
+import { rbac } from './authz/rbac.ts';
+import { discoveryPaths } from './discovery/paths.ts';
+import { everywhere, healthPaths } from './health.ts';
+import { exactPaths, json, pathsStage, plainText } from './paths.ts';
+import { version } from './version.ts';
+import type { Catalog } from './served/served.ts';
+import type { ApiServerDeps, ApiServerOptions, AuthorizationMode } from './options.ts';
 import type { Parts } from './parts.ts';
 import { pipeline } from './pipeline.ts';
 import type { Stage } from './pipeline.ts';
 import type { UserInfo } from './request.ts';
-import { resources } from './resources/list.ts';
+import { resources } from './resources/all.ts';
 import { builtinCatalog } from './served/builtin.ts';
 import { authenticateStage } from './stages/authenticate.ts';
 import { authorizeStage } from './stages/authorize.ts';
@@ -60,10 +67,35 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(options.clientCa === undefined ? [] : [clientCertificates(certificatesOf(options.clientCa), clock)]),
     bearerTokens(options.tokenFile === undefined ? [] : [tokenFile(options.tokenFile)], clock),
   ];
-  const authorizers: Authorizer[] = [privilegedGroup, alwaysAllow];
+  const readiness = { started: false, stopping: false };
+  const checks = [
+    everywhere('ping', () => undefined),
+    everywhere('log', () => undefined),
+    everywhere('etcd', () => (follow.revision >= 0 ? undefined : 'not loaded')),
+    {
+      name: 'informer-sync',
+      on: ['readyz'] as const,
+      check: () => (readiness.started ? undefined : 'the caches are not filled yet'),
+    },
+    everywhere('poststarthook/rbac/bootstrap-roles', () => (readiness.started ? undefined : 'not finished')),
+    everywhere('poststarthook/scheduling/bootstrap-system-priority-classes', () =>
+      readiness.started ? undefined : 'not finished',
+    ),
+    { name: 'shutdown', on: ['readyz'] as const, check: () => (readiness.stopping ? 'shutting down' : undefined) },
+  ];
+  const authorizers = authorizersFor(options, catalog);
+  let port = options.securePort;
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
     authorizeStage(authorizers),
+    pathsStage([
+      discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
+      healthPaths(checks),
+      exactPaths({
+        '/version': () => json(version),
+        '/metrics': () => plainText(deps.metrics?.text() ?? ''),
+      }),
+    ]),
     negotiateStage(),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];
@@ -72,12 +104,15 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
 
+  const self = inProcessTransport({ pipeline: line, clock, user: selfUser, agent: 'kube-apiserver' });
+
   async function run(signal: AbortSignal): Promise<void> {
     const group = taskGroup();
     try {
       for (const { prefix, cache, codec } of collections) await follow.add({ prefix, cache, decode: codec.decode });
       group.run('watch cache', (inner) => follow.run(inner));
       await follow.loaded;
+      await bootstrapObjects({ catalog, transport: self, log });
       const listener = await httpListener({
         clock,
         port: options.securePort,
@@ -88,10 +123,13 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         onExchange: (exchange) => transport.serve(exchange),
       });
       try {
+        port = listener.port;
+        readiness.started = true;
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
         await Promise.race([aborted(signal), group.done]);
       } finally {
+        readiness.stopping = true;
         transport.stop();
         await listener.close(options.shutdownGraceMs ?? 0);
       }
@@ -109,6 +147,26 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     inProcess: (user, agent) =>
       inProcessTransport({ pipeline: line, clock, user: authenticated(user), ...(agent !== undefined && { agent }) }),
   };
+}
+
+/** The server's own name in its own pipeline. */
+const selfUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+function authorizersFor(options: ApiServerOptions, catalog: Catalog): Authorizer[] {
+  const cacheOf = (plural: string) => catalog.stored('rbac.authorization.k8s.io', plural)!.collection!.cache;
+  const made: Readonly<Record<AuthorizationMode, () => Authorizer>> = {
+    AlwaysAllow: () => alwaysAllow,
+    AlwaysDeny: () => alwaysDeny,
+    Node: () => alwaysDeny,
+    RBAC: () =>
+      rbac({
+        roles: cacheOf('roles'),
+        roleBindings: cacheOf('rolebindings'),
+        clusterRoles: cacheOf('clusterroles'),
+        clusterRoleBindings: cacheOf('clusterrolebindings'),
+      }),
+  };
+  return [privilegedGroup, ...(options.authorizationModes ?? ['Node', 'RBAC']).map((mode) => made[mode]())];
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

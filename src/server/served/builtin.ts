@@ -1,5 +1,6 @@
 // Owns the catalog of built-in kinds: recorded discovery joined with the kinds' own rules. Kinds without rules are served by their shape.
 import type { APIGroupDiscovery, APIResourceDiscovery } from '../../api/generated/apidiscovery.v2.ts';
+import { nameIsPathSegment } from '../../api/names.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Resource } from '../resource.ts';
@@ -71,6 +72,9 @@ export function newCollection(
   };
 }
 
+/** Groups with kinds whose names have colons or end in a dot. */
+const freeNames: ReadonlySet<string> = new Set(['rbac.authorization.k8s.io', 'apiregistration.k8s.io']);
+
 function genericResource(group: string, version: string, found: APIResourceDiscovery): Resource {
   return {
     group,
@@ -82,6 +86,7 @@ function genericResource(group: string, version: string, found: APIResourceDisco
     ...(found.categories && { categories: found.categories }),
     namespaced: found.scope === 'Namespaced',
     validate: () => [],
+    ...(freeNames.has(group) && { validateName: nameIsPathSegment }),
   };
 }
 

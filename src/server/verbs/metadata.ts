@@ -1,6 +1,7 @@
 // Owns the rules of metadata that hold for every kind: names, uid, times, what a client may not change, finalizers at deletion.
 import type { FieldError } from '../../api/status-error.ts';
 import { forbidden, invalid, required } from '../../api/field-error.ts';
+import { isDNS1123Label, nameIsDNSSubdomain } from '../../api/names.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Random } from '../../base/random.ts';
 import { randomSuffix, randomUuid } from '../../base/random.ts';
@@ -52,23 +53,10 @@ function set<K extends keyof KubeObject['metadata']>(
   else metadata[field] = value;
 }
 
-const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
-export function subdomainProblems(name: string, isPrefix: boolean): string[] {
-  const text = isPrefix && name.endsWith('-') ? `${name.slice(0, -1)}a` : name;
-  const problems: string[] = [];
-  if (text.length > 253) problems.push('must be no more than 253 bytes');
-  if (!dnsSubdomain.test(text))
-    problems.push(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-    );
-  return problems;
-}
-
 export function validateMetadata(object: Frozen<KubeObject>, resource: Resource): FieldError[] {
   const { metadata } = object;
   const errors: FieldError[] = [];
-  const check = resource.validateName ?? subdomainProblems;
+  const check = resource.validateName ?? nameIsDNSSubdomain;
   if (metadata.generateName)
     for (const problem of check(metadata.generateName, true))
       errors.push(invalid('metadata.generateName', metadata.generateName, problem));
@@ -76,8 +64,9 @@ export function validateMetadata(object: Frozen<KubeObject>, resource: Resource)
   else for (const problem of check(metadata.name, false)) errors.push(invalid('metadata.name', metadata.name, problem));
   if (resource.namespaced) {
     if (!metadata.namespace) errors.push(required('metadata.namespace'));
-    else if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(metadata.namespace) || metadata.namespace.length > 63)
-      errors.push(invalid('metadata.namespace', metadata.namespace, 'a lowercase RFC 1123 label'));
+    else
+      for (const problem of isDNS1123Label(metadata.namespace))
+        errors.push(invalid('metadata.namespace', metadata.namespace, problem));
   } else if (metadata.namespace) errors.push(forbidden('metadata.namespace', 'not allowed on this type'));
   return errors;
 }

@@ -1,0 +1,91 @@
+// Owns the older form of discovery: APIVersions, APIGroupList, APIGroup and APIResourceList, built from the catalog.
+import { createHash } from 'node:crypto';
+import { apiVersionOf } from '../../api/meta.ts';
+import type { Catalog, Served } from '../served/served.ts';
+
+export function apiVersions(address: string): object {
+  return {
+    kind: 'APIVersions',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: address }],
+  };
+}
+
+function groupBody(name: string, versions: readonly string[]): object {
+  const shown = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+  return { name, versions: shown, preferredVersion: shown[0] };
+}
+
+export function groupList(catalog: Catalog): object {
+  return {
+    kind: 'APIGroupList',
+    apiVersion: 'v1',
+    groups: catalog
+      .groups()
+      .filter(({ name }) => name !== '')
+      .map(({ name, versions }) => groupBody(name, versions)),
+  };
+}
+
+export function groupOf(catalog: Catalog, name: string): object | undefined {
+  const group = catalog.groups().find((known) => known.name === name);
+  if (group === undefined || name === '') return undefined;
+  return { kind: 'APIGroup', apiVersion: 'v1', ...groupBody(name, group.versions) };
+}
+
+/** How a kind is stored, as a short hash that tells clients when it changes. */
+export function storageVersionHash(group: string, version: string, kind: string): string {
+  return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+}
+
+/** In the order of the alphabet, "pods" before "pods/log". */
+export function resourceList(catalog: Catalog, group: string, version: string): object | undefined {
+  const served = catalog.all().filter(({ resource }) => resource.group === group && resource.version === version);
+  if (served.length === 0) return undefined;
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: apiVersionOf({ group, version }),
+    resources: served.flatMap(resourcesOf).sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}
+
+interface Line {
+  readonly name: string;
+}
+
+function resourcesOf({ resource, verbs, subresources, collection }: Served): Line[] {
+  const storage = collection?.storage;
+  const main = {
+    name: resource.plural,
+    singularName: resource.singular,
+    namespaced: resource.namespaced,
+    kind: resource.kind,
+    verbs: sorted(verbs),
+    ...(resource.shortNames && resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
+    ...(resource.categories && resource.categories.length > 0 && { categories: resource.categories }),
+    ...(storage !== undefined && {
+      storageVersionHash: storageVersionHash(
+        storage.group === '' && resource.group === 'events.k8s.io' ? '' : storage.group,
+        storage.version,
+        storage.kind,
+      ),
+    }),
+  };
+  const parts = [...subresources.values()].map(({ name, kind, verbs: partVerbs }) => ({
+    name: `${resource.plural}/${name}`,
+    singularName: '',
+    namespaced: resource.namespaced,
+    ...((kind.group !== resource.group || kind.version !== resource.version) && {
+      group: kind.group,
+      version: kind.version,
+    }),
+    kind: kind.kind,
+    verbs: sorted(partVerbs),
+  }));
+  return [main, ...parts];
+}
+
+function sorted(verbs: ReadonlySet<string>): string[] {
+  return [...verbs].sort();
+}

@@ -1,0 +1,70 @@
+// Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
+import { statusError } from '../../api/status-error.ts';
+import { freeze } from '../../api/meta.ts';
+import { negotiate, parseAccept } from '../http/form.ts';
+import type { Offer } from '../http/form.ts';
+import type { PathHandler } from '../paths.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Catalog } from '../served/served.ts';
+import { aggregatedDiscovery } from './aggregated.ts';
+import type { Document } from './aggregated.ts';
+import { apiVersions, groupList, groupOf, resourceList } from './legacy.ts';
+
+const plainOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: false };
+
+export function discoveryPaths(catalog: Catalog, address: () => string): PathHandler {
+  const aggregated = aggregatedDiscovery(catalog);
+  return (request) => {
+    const parts = request.info.path.replace(/\/+$/, '').split('/').slice(1);
+    if (parts[0] === 'api') {
+      if (parts.length === 1) return root(request, aggregated().core, () => apiVersions(address()));
+      if (parts.length === 2) return found(request, resourceList(catalog, '', parts[1]!));
+    }
+    if (parts[0] !== 'apis') return undefined;
+    if (parts.length === 1) return root(request, aggregated().groups, () => groupList(catalog));
+    if (parts.length === 2) return found(request, groupOf(catalog, parts[1]!));
+    if (parts.length === 3) return found(request, resourceList(catalog, parts[1]!, parts[2]!));
+    return undefined;
+  };
+}
+
+function accept(request: ApiRequest): string | undefined {
+  const header = request.headers['accept'];
+  return Array.isArray(header) ? header.join(',') : header;
+}
+
+function root(request: ApiRequest, document: Document, legacy: () => object): ApiAnswer {
+  refuseHead(request);
+  for (const { type, parameters } of parseAccept(accept(request) ?? '')) {
+    if (parameters.get('as') !== 'APIGroupDiscoveryList') {
+      if (type === 'application/json' || type === '*/*') break;
+      continue;
+    }
+    const version = parameters.get('v');
+    const known =
+      type === 'application/json' &&
+      parameters.get('g') === 'apidiscovery.k8s.io' &&
+      version === 'v2' &&
+      !parameters.has('profile');
+    if (!known) continue;
+    const headers = { ETag: document.tag, Vary: 'Accept', 'Cache-Control': 'public' };
+    const seen = request.headers['if-none-match'];
+    if (seen === document.tag) return { type: 'bytes', code: 304, contentType: aggregatedType, body: '', headers };
+    return { type: 'bytes', code: 200, contentType: aggregatedType, body: document.json, headers };
+  }
+  return found(request, legacy())!;
+}
+
+const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+function found(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
+  if (value === undefined) return undefined;
+  refuseHead(request);
+  request.form = negotiate(accept(request), request.query.has('pretty'), plainOffer);
+  return { type: 'object', code: 200, object: freeze(value) as object };
+}
+
+function refuseHead(request: ApiRequest): void {
+  if (request.method === 'HEAD')
+    throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+}

@@ -1,0 +1,60 @@
+// Owns /healthz, /livez and /readyz: named checks, each answering by itself or in a list.
+import type { PathHandler } from './paths.ts';
+import { plainText } from './paths.ts';
+import type { ApiAnswer, ApiRequest } from './request.ts';
+
+export interface HealthCheck {
+  readonly name: string;
+  readonly on: readonly ('healthz' | 'livez' | 'readyz')[];
+  /** What is wrong, or nothing. */
+  check(): string | undefined | Promise<string | undefined>;
+}
+
+const all = ['healthz', 'livez', 'readyz'] as const;
+
+export function everywhere(name: string, check: HealthCheck['check']): HealthCheck {
+  return { name, on: all, check };
+}
+
+export function healthPaths(checks: readonly HealthCheck[]): PathHandler {
+  return (request) => {
+    const parts = request.info.path.split('/').slice(1);
+    const [endpoint, ...rest] = parts;
+    if (endpoint !== 'healthz' && endpoint !== 'livez' && endpoint !== 'readyz') return undefined;
+    const mine = checks.filter(({ on }) => on.includes(endpoint));
+    if (rest.at(-1) === '') rest.pop();
+    if (rest.length === 0) return overall(endpoint, mine, request);
+    const one = mine.find(({ name }) => name === rest.join('/'));
+    return one === undefined ? undefined : overall(endpoint, [one], request, true);
+  };
+}
+
+async function overall(
+  endpoint: string,
+  checks: readonly HealthCheck[],
+  request: ApiRequest,
+  single = false,
+): Promise<ApiAnswer> {
+  const excluded = new Set(request.query.getAll('exclude'));
+  const lines: string[] = [];
+  let failed = false;
+  for (const { name, check } of checks) {
+    if (!single && excluded.delete(name)) {
+      lines.push(`[+]${name} excluded: ok`);
+      continue;
+    }
+    const problem = await check();
+    if (problem === undefined) lines.push(`[+]${name} ok`);
+    else {
+      failed = true;
+      lines.push(`[-]${name} failed: reason withheld`);
+    }
+  }
+  if (!single && excluded.size > 0)
+    lines.push(
+      `warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => `"${name}"`).join(', ')}`,
+    );
+  if (failed) return plainText(`${lines.join('\n')}\n${endpoint} check failed\n`, 500);
+  const verbose = request.query.has('verbose') && !single;
+  return plainText(verbose ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
+}

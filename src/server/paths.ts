@@ -1,0 +1,42 @@
+// Owns the table of paths that are no resources: the first handler that knows a path answers.
+import type { Stage } from './pipeline.ts';
+import type { ApiAnswer, ApiRequest } from './request.ts';
+
+/** Undefined: the path is not its own. */
+export type PathHandler = (request: ApiRequest) => ApiAnswer | undefined | Promise<ApiAnswer | undefined>;
+
+export function pathsStage(handlers: readonly PathHandler[]): Stage {
+  return {
+    name: 'paths',
+    run(request) {
+      for (const handler of handlers) {
+        const answer = handler(request);
+        if (answer !== undefined) return answer;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Plain answers by exact path, also with a slash behind. */
+export function exactPaths(table: Readonly<Record<string, (request: ApiRequest) => ApiAnswer>>): PathHandler {
+  return (request) => {
+    const { path } = request.info;
+    const key = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+    return Object.hasOwn(table, key) ? table[key]!(request) : undefined;
+  };
+}
+
+export function plainText(body: string, code = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {
+  return {
+    type: 'bytes',
+    code,
+    contentType: 'text/plain; charset=utf-8',
+    body,
+    headers: { 'X-Content-Type-Options': 'nosniff', ...headers },
+  };
+}
+
+export function json(value: unknown, code = 200): ApiAnswer {
+  return { type: 'bytes', code, contentType: 'application/json', body: JSON.stringify(value, null, 2) };
+}
