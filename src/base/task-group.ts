@@ -1,5 +1,7 @@
 // Owns the lifetime of concurrent work: nothing floats, the first failure stops the rest, stop waits for all.
 
+import { setMaxListeners } from 'node:events';
+
 export interface TaskGroup {
   /** Aborted when the group stops. */
   readonly signal: AbortSignal;
@@ -32,6 +34,8 @@ export function isAbort(error: unknown): boolean {
 
 export function taskGroup(parent?: AbortSignal): TaskGroup {
   const abort = new AbortController();
+  // A group may have any number of tasks, each of which listens.
+  setMaxListeners(0, abort.signal);
   const running = new Set<Promise<void>>();
   let failure: TaskFailure | undefined;
   const { promise: done, resolve, reject } = deferred();

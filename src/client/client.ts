@@ -78,6 +78,11 @@ export interface Client {
   raw(
     method: string,
     path: string,
-    options?: { readonly body?: unknown; readonly contentType?: string; readonly signal?: AbortSignal },
+    options?: {
+      readonly body?: unknown;
+      readonly contentType?: string;
+      readonly accept?: string;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<unknown>;
 }

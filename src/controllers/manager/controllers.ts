@@ -1,6 +1,11 @@
 // Owns the list of all controllers: what kube-controller-manager runs, in the order in which they start.
 import type { Controller, ControllerContext } from '../framework/controller.ts';
 import type { Selectable } from '../framework/selection.ts';
+import { endpointsController } from '../endpoints/endpoints.ts';
+import { endpointSliceController } from '../endpoints/endpointslice.ts';
+import { garbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { namespaceController } from '../namespace/namespace.ts';
+import { rootCaPublisher, serviceAccountController } from '../serviceaccount/serviceaccount.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -11,7 +16,16 @@ export interface ControllerEntry extends Selectable {
 }
 
 export const controllers: readonly ControllerEntry[] = [
+  { name: 'namespace-controller', make: namespaceController },
+  { name: 'serviceaccount-controller', make: serviceAccountController },
+  {
+    name: 'root-ca-certificate-publisher-controller',
+    make: (context, { rootCaPem }) => (rootCaPem ? rootCaPublisher(context, rootCaPem) : undefined),
+  },
   { name: 'deployment-controller', make: deploymentController },
   { name: 'replicaset-controller', make: replicaSetController },
   { name: 'replicationcontroller-controller', make: replicationControllerController },
+  { name: 'endpoints-controller', make: endpointsController },
+  { name: 'endpointslice-controller', make: endpointSliceController },
+  { name: 'garbage-collector-controller', make: garbageCollector },
 ];
