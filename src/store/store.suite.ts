@@ -24,6 +24,8 @@ export interface SuiteOptions {
   /** Called once; every test uses keys of its own. */
   open(): Promise<StoreUnderTest>;
   readonly skip?: string | undefined;
+  /** The engine is across a network: unawaited calls have no order, and buffers on the way hold much of a slow watch. */
+  readonly remote?: boolean;
 }
 
 export function storeSuite(name: string, options: SuiteOptions): void {
@@ -38,10 +40,11 @@ export function storeSuite(name: string, options: SuiteOptions): void {
       await under?.store.close();
       await under?.cleanup?.();
     });
-    readsAndWrites(fixture);
+    const remote = options.remote === true;
+    readsAndWrites(fixture, remote);
     transactions(fixture);
     history(fixture);
-    watches(fixture);
+    watches(fixture, remote);
     leases(fixture);
     it('closes: open watches end, later calls are refused, closing again is fine', async () => {
       const at = fixture();
@@ -135,7 +138,7 @@ async function nextEvents(watch: Watch, count: number): Promise<StoreEvent[]> {
   return events;
 }
 
-function readsAndWrites(fixture: MakeFixture): void {
+function readsAndWrites(fixture: MakeFixture, remote: boolean): void {
   it('counts revisions and versions as etcd does', async () => {
     const at = fixture();
     const start = await at.now();
@@ -235,7 +238,7 @@ function readsAndWrites(fixture: MakeFixture): void {
     assert.equal(await at.now(), before);
   });
 
-  it('applies calls made without awaiting in the order in which they were made', async () => {
+  it('applies calls made without awaiting in the order in which they were made', { skip: remote }, async () => {
     const at = fixture();
     const writes = Array.from({ length: 100 }, (_, i) => at.put('a', String(i)));
     const read = at.get('a');
@@ -420,7 +423,7 @@ function history(fixture: MakeFixture): void {
   });
 }
 
-function watches(fixture: MakeFixture): void {
+function watches(fixture: MakeFixture, remote: boolean): void {
   it('watches from now: the first batch says from where', async () => {
     const at = fixture();
     await at.put('before', 'x');
@@ -535,12 +538,21 @@ function watches(fixture: MakeFixture): void {
       await nextEvents(swift, i === 0 ? 2 : 1);
     }
     await at.store.compact(last);
-    await assert.rejects(
-      async () => {
-        for (let seen = 0; seen <= 40; seen++) await nextBatch(slow);
-      },
-      (error) => error instanceof WatchOverrun,
-    );
+    const late: StoreEvent[] = [];
+    const reading = (async () => {
+      while (late.length < 40) late.push(...(await nextBatch(slow)).events);
+    })();
+    // Buffers between the server and here may have held everything; but never a part.
+    if (
+      remote &&
+      (await reading.then(
+        () => true,
+        () => false,
+      ))
+    )
+      assert.equal(late.at(-1)?.kv.modRevision, last);
+    else await assert.rejects(reading, (error) => error instanceof WatchOverrun);
+    slow.abort();
     assert.equal((await slow.next()).done, true);
     await at.put('b', '1');
     assert.deepEqual(

@@ -141,7 +141,8 @@ export interface StoreStatus {
 
 /**
  * What every engine is. Writes resolve only when they are as durable as the engine can make them; concurrent
- * calls are linearizable, and calls made without awaiting apply in the order in which they were made.
+ * calls are linearizable. In the engines of this process, calls made without awaiting apply in the order in which they
+ * were made; over a network only what was awaited is known to come before.
  */
 export interface Store {
   range(range: KeyRange, options?: RangeOptions): Promise<RangeResult>;

@@ -1,10 +1,20 @@
-// Owns serving gRPC services over grpc-js: unary and server-streaming handlers from generated tables. Knows no service of its own.
-import type { sendUnaryData, ServerUnaryCall, ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
+// Owns serving gRPC services over grpc-js: unary, server-streaming and bidirectional handlers from generated tables. Knows no service of its own.
+import type { sendUnaryData, ServerDuplexStream, ServerUnaryCall } from '@grpc/grpc-js';
+import type { ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
 import { GrpcError, grpcCodes, type Handlers, type Method } from './grpc-service.ts';
 
 type AnyMethod = Method<object, object, boolean, boolean>;
 type UnaryHandler = (request: object, signal: AbortSignal) => Promise<object>;
 type StreamHandler = (request: object, signal: AbortSignal) => AsyncIterable<object>;
+type DuplexHandler = (requests: AsyncIterable<object>, signal: AbortSignal) => AsyncIterable<object>;
+type AnyHandler = UnaryHandler & StreamHandler & DuplexHandler;
+
+export interface GrpcServerOptions {
+  /** Largest message taken and sent, in bytes; default 4 MiB taken, any size sent. */
+  readonly maxMessageBytes?: number;
+  /** PEM. With `clientCa`, clients must show a certificate that it signed. Absent: no TLS, for what only this host reaches. */
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer; readonly clientCa?: Buffer };
+}
 
 export interface GrpcServer {
   /** What a client dials: the given unix address, or host:port with the chosen port. */
@@ -23,16 +33,29 @@ export function served<S extends object>(service: S, handlers: Handlers<S>): Ser
   return { service, handlers };
 }
 
-/** `address`: "unix:/path" or "127.0.0.1:0". No TLS: for sockets that only this host reaches. */
-export async function grpcServer(address: string, services: readonly Served[]): Promise<GrpcServer> {
+/** `address`: "unix:/path" or "127.0.0.1:0". */
+export async function grpcServer(
+  address: string,
+  services: readonly Served[],
+  options: GrpcServerOptions = {},
+): Promise<GrpcServer> {
   const grpc = await import('@grpc/grpc-js');
-  const server = new grpc.Server();
+  const limit = options.maxMessageBytes;
+  const server = new grpc.Server(limit === undefined ? {} : { 'grpc.max_receive_message_length': limit });
+  const { tls } = options;
+  const credentials = tls
+    ? grpc.ServerCredentials.createSsl(
+        tls.clientCa ?? null,
+        [{ private_key: tls.key, cert_chain: tls.cert }],
+        tls.clientCa !== undefined,
+      )
+    : grpc.ServerCredentials.createInsecure();
   for (const { service, handlers } of services) {
     const definition: Record<string, ServiceDefinition[string]> = {};
     const implementation: Record<string, never> = {};
     for (const [name, entry] of Object.entries(service)) {
       const method = entry as AnyMethod;
-      const handler = (handlers as Record<string, UnaryHandler & StreamHandler>)[name];
+      const handler = (handlers as Record<string, AnyHandler>)[name];
       definition[name] = {
         path: method.path,
         requestStream: method.requestStream,
@@ -42,19 +65,22 @@ export async function grpcServer(address: string, services: readonly Served[]): 
         responseSerialize: (value: object) => Buffer.from(method.response.encode(value as never)),
         responseDeserialize: (bytes: Buffer) => method.response.decode(bytes),
       };
-      if (handler) implementation[name] = (method.responseStream ? streaming(handler) : unary(handler)) as never;
+      if (handler) implementation[name] = implement(method, handler) as never;
     }
     server.addService(definition, implementation);
   }
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    ),
+    server.bindAsync(address, credentials, (error, bound) => (error ? reject(error) : resolve(bound))),
   );
   return {
     address: address.startsWith('unix:') ? address : address.replace(/:\d+$/, `:${port}`),
     close: () => server.forceShutdown(),
   };
+}
+
+function implement(method: AnyMethod, handler: AnyHandler): unknown {
+  if (!method.responseStream) return unary(handler);
+  return method.requestStream ? duplex(handler) : streaming(handler);
 }
 
 function statusOf(error: unknown): { code: number; details: string } {
@@ -81,8 +107,25 @@ function streaming(handler: StreamHandler) {
   };
 }
 
+function duplex(handler: DuplexHandler) {
+  return (call: ServerDuplexStream<object, object>): void => {
+    const abort = new AbortController();
+    call.on('cancelled', () => abort.abort());
+    void pump(call, handler(requestsOf(call, abort.signal), abort.signal), abort.signal);
+  };
+}
+
+/** Ends quietly when the client goes away: the handler sees its signal. */
+async function* requestsOf(call: ServerDuplexStream<object, object>, signal: AbortSignal): AsyncIterable<object> {
+  try {
+    for await (const request of call) yield request as object;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
 async function pump(
-  call: ServerWritableStream<object, object>,
+  call: ServerWritableStream<object, object> | ServerDuplexStream<object, object>,
   items: AsyncIterable<object>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -24,6 +24,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Absent: no deadline. */
   readonly timeoutMs?: number;
+  /** Sent as gRPC metadata. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** Both directions at once. Iterating it to the end, or leaving the loop, ends the call. */
+export interface Duplex<Q, R> extends AsyncIterable<R> {
+  send(request: Init<Q>): void;
+  /** No more requests follow. */
+  end(): void;
 }
 
 type Call<M> =
@@ -31,9 +40,11 @@ type Call<M> =
     ? (request: Init<Q>, options?: CallOptions) => Promise<R>
     : M extends Method<infer Q, infer R, false, true>
       ? (request: Init<Q>, options?: CallOptions) => AsyncIterable<R>
-      : never;
+      : M extends Method<infer Q, infer R, true, true>
+        ? (options?: CallOptions) => Duplex<Q, R>
+        : never;
 
-/** What a client of the service offers: its unary and server-streaming methods. */
+/** What a client of the service offers: its unary, server-streaming and bidirectional methods. */
 export type Calls<S> = { readonly [K in keyof S]: Call<S[K]> };
 
 type Handler<M> =
@@ -41,7 +52,9 @@ type Handler<M> =
     ? (request: Q, signal: AbortSignal) => Promise<Init<R>>
     : M extends Method<infer Q, infer R, false, true>
       ? (request: Q, signal: AbortSignal) => AsyncIterable<Init<R>>
-      : never;
+      : M extends Method<infer Q, infer R, true, true>
+        ? (requests: AsyncIterable<Q>, signal: AbortSignal) => AsyncIterable<Init<R>>
+        : never;
 
 /** What a server of the service gives; a method left out answers UNIMPLEMENTED. */
 export type Handlers<S> = { readonly [K in keyof S]?: Handler<S[K]> };
