@@ -6,6 +6,8 @@ import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
 import { replicaSet } from './apps/replica-set.ts';
 import { statefulSet } from './apps/stateful-set.ts';
+import { cronJob } from './batch/cron-job.ts';
+import { job } from './batch/job.ts';
 import { pod } from './core/pod.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
@@ -18,4 +20,6 @@ export const resources: readonly Resource[] = [
   erased(statefulSet),
   erased(daemonSet),
   erased(controllerRevision),
+  erased(job),
+  erased(cronJob),
 ];

@@ -66,7 +66,7 @@ export const containerImages = (template: Frozen<PodTemplateSpec> | undefined): 
     .join(',');
 
 /** The wide columns of everything that makes pods. */
-export function templateColumns<T extends WithTemplate>(
+export function templateColumns<T extends KubeObject>(
   templateOf: (obj: Frozen<T>) => Frozen<PodTemplateSpec> | undefined = (obj) =>
     (obj as unknown as Frozen<WithTemplate>).spec.template,
 ): readonly Column<T>[] {

@@ -1,0 +1,94 @@
+// Owns the kind CronJob.
+import type { CronJob, CronJobSpec, JobTemplateSpec } from '../../../api/generated/batch.v1.ts';
+import { cronJobs } from '../../../api/generated/resources.ts';
+import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { isTimeZone, scheduleProblem } from '../../../api/validation/cron-schedule.ts';
+import { Problems } from '../../../api/validation/problems.ts';
+import { ageColumn, ageOf, nameColumn, none, selectorText, templateColumns } from '../columns.ts';
+import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { defineResource, keepSpec, specStrategy } from '../define.ts';
+import { validateJobSpec } from './job-spec.ts';
+
+/** Jobs get eleven characters more than their cron job's name. */
+const maxNameLength = 52;
+
+function validateSpec(problems: Problems, spec: Frozen<CronJobSpec>): void {
+  if (!spec.schedule) problems.required('spec.schedule');
+  else {
+    const wrong = scheduleProblem(spec.schedule);
+    if (wrong !== undefined) problems.invalid('spec.schedule', spec.schedule, wrong);
+  }
+  problems.notNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
+  if (spec.timeZone !== undefined && !isTimeZone(spec.timeZone))
+    problems.invalid('spec.timeZone', spec.timeZone, 'unknown time zone');
+  problems.oneOf('spec.concurrencyPolicy', spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']);
+  validateTemplate(problems, 'spec.jobTemplate.spec', spec.jobTemplate ?? {});
+  problems.notNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
+  problems.notNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+}
+
+/** Selectors are generated for each job: templates may have none. */
+function validateTemplate(problems: Problems, path: string, { spec }: Frozen<JobTemplateSpec>): void {
+  if (spec === undefined) return;
+  validateJobSpec(problems, path, spec);
+  if (spec.selector !== undefined)
+    problems.invalid(`${path}.selector`, spec.selector, '`selector` will be auto-generated');
+  if (spec.manualSelector) problems.notSupported(`${path}.manualSelector`, spec.manualSelector, ['nil', 'false']);
+}
+
+function validate(obj: Frozen<CronJob>): Problems {
+  const problems = new Problems();
+  validateSpec(problems, obj.spec);
+  return problems;
+}
+
+export const cronJob = defineResource<CronJob>(cronJobs, {
+  shortNames: ['cj'],
+  categories: ['all'],
+  ...specStrategy<CronJob>(() => ({})),
+  applyDefaults(obj) {
+    const spec = (obj.spec ??= {} as CronJobSpec);
+    spec.concurrencyPolicy ||= 'Allow';
+    spec.suspend ??= false;
+    spec.successfulJobsHistoryLimit ??= 3;
+    spec.failedJobsHistoryLimit ??= 1;
+    // Of the jobs' template only the pods are completed: the rest is when a job is made of it.
+    const template = (spec.jobTemplate ??= {});
+    applyTemplateDefaults((template.spec ??= {} as NonNullable<typeof template.spec>));
+  },
+  validate(obj) {
+    const problems = validate(obj);
+    if (obj.metadata.name.length > maxNameLength)
+      problems.invalid('metadata.name', obj.metadata.name, `must be no more than ${maxNameLength} characters`);
+    return problems.list;
+  },
+  validateUpdateAlone: true,
+  validateUpdate: (next) => validate(next).list,
+  warnings: ({ spec }) => {
+    const template = spec?.jobTemplate?.spec?.template;
+    return podSpecWarnings('spec.jobTemplate.spec.template.', template?.metadata, template?.spec);
+  },
+  columns: [
+    nameColumn,
+    { name: 'Schedule', type: 'string', cell: ({ spec }) => spec.schedule },
+    { name: 'Timezone', type: 'string', cell: ({ spec }) => spec.timeZone ?? none },
+    { name: 'Suspend', type: 'boolean', cell: ({ spec }) => (spec.suspend ? 'True' : 'False') },
+    { name: 'Active', type: 'integer', cell: ({ status }) => status?.active?.length ?? 0 },
+    {
+      name: 'Last Schedule',
+      type: 'string',
+      cell: ({ status }, nowMs) =>
+        status?.lastScheduleTime ? ageOf(status.lastScheduleTime as unknown as string, nowMs) : none,
+    },
+    ageColumn,
+    ...templateColumns<CronJob>(({ spec }) => spec.jobTemplate?.spec?.template),
+    {
+      name: 'Selector',
+      type: 'string',
+      priority: 1,
+      cell: ({ spec }) => selectorText(spec.jobTemplate?.spec?.selector),
+    },
+  ],
+  subresources: { status: { prepareForUpdate: (next, prev) => keepSpec(next, prev) } },
+});
