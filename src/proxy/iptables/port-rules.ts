@@ -86,6 +86,11 @@ class Writer {
     return `-m ${protocol} -p ${protocol} -d ${hostAddress(address)} --dport ${port}`;
   }
 
+  /** A reset reaches the client at once; ICMP errors are limited to a few a second. */
+  #reject(): string {
+    return this.#plan.protocol === 'tcp' ? '-j REJECT --reject-with tcp-reset' : '-j REJECT';
+  }
+
   #internal(): void {
     const { id, clusterIP, port, internalLocal, clusterBackends, localBackends, anyBackends } = this.#plan;
     const backends = internalLocal ? localBackends : clusterBackends;
@@ -95,13 +100,13 @@ class Writer {
         `${comment(`${id} cluster IP`)} ${to} -j ${internalLocal ? this.#names.local : this.#names.service}`,
       );
     else if (anyBackends) this.#filterServices.push(`${comment(`${id} has no local endpoints`)} ${to} -j DROP`);
-    else this.#filterServices.push(`${comment(`${id} has no endpoints`)} ${to} -j REJECT`);
+    else this.#filterServices.push(`${comment(`${id} has no endpoints`)} ${to} ${this.#reject()}`);
   }
 
   #external(): void {
     const { id, externalIPs, loadBalancerIPs, nodePort, port, protocol } = this.#plan;
     if (!this.#plan.anyBackends) {
-      this.#refuseExternal('has no endpoints', '-j REJECT');
+      this.#refuseExternal('has no endpoints', this.#reject());
       return;
     }
     const { external, firewall } = this.#names;

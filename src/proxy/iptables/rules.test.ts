@@ -52,8 +52,8 @@ test('a cluster IP spreads over its backends, each masqueraded towards itself', 
 
 test('nobody serves: refused; nobody here serves: dropped', () => {
   const none = portRules(plan({ clusterBackends: [], nodePort: 30080 }), options);
-  assert.match(none.filterServices[0]!, /has no endpoints" .* -j REJECT$/);
-  assert.match(none.filterExternalServices[0]!, /--dst-type LOCAL .* --dport 30080 -j REJECT$/);
+  assert.match(none.filterServices[0]!, /has no endpoints" .* -j REJECT --reject-with tcp-reset$/);
+  assert.match(none.filterExternalServices[0]!, /--dst-type LOCAL .* --dport 30080 -j REJECT --reject-with tcp-reset$/);
   assert.equal(none.chains.size, 0);
   const elsewhere = portRules(plan({ internalLocal: true, externalLocal: true, nodePort: 30080 }), options);
   assert.match(elsewhere.filterServices[0]!, /has no local endpoints" .* -j DROP$/);
