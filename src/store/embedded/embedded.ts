@@ -1,7 +1,7 @@
 // Owns the embedded engine's composition: one directory, opened, recovered and served as a Store.
 import { LeaseTable } from '../mvcc/lease-table.ts';
 import { MvccEngine } from '../mvcc/engine.ts';
-import type { EngineDeps } from '../mvcc/engine.ts';
+import type { EngineDeps, SharedValue } from '../mvcc/engine.ts';
 import { Mvcc } from '../mvcc/mvcc.ts';
 import type { Store } from '../store.ts';
 import { diskFiles } from './file-layer.ts';
@@ -47,7 +47,8 @@ export async function openEmbeddedStore(directory: string, deps: EmbeddedStoreDe
     const journal = new Log(recovered, logDeps);
     const reclaimBytes = deps.reclaimBytes ?? mebibyte;
     const reclaimer = new Reclaimer(journal, { ...logDeps, mvcc, clock, reclaimBytes });
-    return new Embedded({ mvcc, leases, journal }, deps, reclaimer, release);
+    const share = (stored: StoredValue): SharedValue => values.share(stored);
+    return new Embedded({ mvcc, leases, journal, share }, deps, reclaimer, release);
   } catch (error) {
     release();
     throw error;

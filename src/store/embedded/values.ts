@@ -1,4 +1,5 @@
 // Owns where values are: in memory until durable and while recently written, then at their place in a segment.
+import type { SharedValue } from '../mvcc/engine.ts';
 import type { ValueForm } from '../mvcc/mvcc.ts';
 import type { FileLayer } from './file-layer.ts';
 import type { Segment } from './segment.ts';
@@ -48,6 +49,14 @@ export class Values implements ValueForm<StoredValue> {
     if (stored === undefined || stored.released) return;
     stored.released = true;
     if (stored.segment !== undefined) stored.segment.liveBytes -= stored.length;
+  }
+
+  /** Keeps the segment's file open until released, also when this store rewrites or closes it. */
+  share({ bytes, segment, offset, length }: StoredValue): SharedValue {
+    if (segment === undefined) return { value: bytes!, release: () => undefined };
+    segment.share();
+    const load = (): Uint8Array => segment.readValue(this.#files, offset, length);
+    return { value: { length, load }, release: () => segment.retire() };
   }
 
   /** The value is durable at this place (or, after reclaiming, at another one). */

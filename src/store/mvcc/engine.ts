@@ -8,6 +8,7 @@ import { Compacted, FutureRevision, InvalidRequest, StoreUnavailable, defaultLim
 import type { KeyRange, Lease, RangeOptions, RangeResult, Store, StoreLimits, StoreStatus } from '../store.ts';
 import type { Transaction, TransactionResult, WatchBatch, WatchOptions } from '../store.ts';
 import { checkTransaction } from './check.ts';
+import type { ByteKey } from './keys.ts';
 import type { LeaseTable } from './lease-table.ts';
 import type { Mvcc, Version } from './mvcc.ts';
 import { RetentionPlan, defaultRetention } from './retention.ts';
@@ -50,12 +51,31 @@ export interface EngineParts<V> {
   readonly mvcc: Mvcc<V>;
   readonly leases: LeaseTable;
   readonly journal: Journal<V>;
+  /** A form of the value that outlives its versions here, until released. */
+  share(stored: V): SharedValue;
+}
+
+export interface SharedValue {
+  readonly value: Uint8Array | { readonly length: number; load(): Uint8Array };
+  release(): void;
+}
+
+/** What a fork takes over: see `forkStore`. */
+export interface SharedState {
+  readonly revision: number;
+  readonly compactRevision: number;
+  /** Kept versions up to the revision, keys in order, each key's versions oldest first. */
+  readonly versions: readonly (Omit<Version<SharedValue['value']>, 'entry'> & { readonly key: ByteKey })[];
+  /** Seconds granted by id: of all leases that exist now. */
+  readonly leases: ReadonlyMap<number, number>;
+  release(): void;
 }
 
 const retryExpiryMs = 1000;
 const maxLeaseTtlSeconds = 9_000_000_000;
 
 export class MvccEngine<V> implements Store {
+  readonly #share: (stored: V) => SharedValue;
   readonly #mvcc: Mvcc<V>;
   readonly #leases: LeaseTable;
   readonly #journal: Journal<V>;
@@ -79,6 +99,7 @@ export class MvccEngine<V> implements Store {
     this.#mvcc = parts.mvcc;
     this.#leases = parts.leases;
     this.#journal = parts.journal;
+    this.#share = parts.share;
     this.#watches = new Watches(parts.mvcc);
     this.#clock = deps.clock;
     this.#log = deps.log;
@@ -177,6 +198,31 @@ export class MvccEngine<V> implements Store {
     const { bytes, inUse } = this.#journal.size();
     const { compactRevision, keys } = this.#mvcc;
     return { revision: this.#watches.visible, compactRevision, sizeBytes: bytes, sizeInUseBytes: inUse, keys };
+  }
+
+  /** The state as of a durable, kept revision (0: the newest), without copying values. Throws as `range` does. */
+  sharedState(atRevision: number): SharedState {
+    this.#checkOpen();
+    const revision = atRevision || this.#watches.visible;
+    if (revision > this.#watches.visible) throw new FutureRevision(revision, this.#watches.visible);
+    const { compactRevision } = this.#mvcc;
+    if (revision < compactRevision) throw new Compacted(compactRevision);
+    const versions: SharedState['versions'][number][] = [];
+    const shared: SharedValue[] = [];
+    this.#mvcc.forEachAfter('' as ByteKey, ({ key, versions: kept }) => {
+      for (const { modRevision, createRevision, version, lease, stored } of kept) {
+        if (modRevision > revision) break;
+        const value = stored === undefined ? undefined : this.#share(stored);
+        if (value !== undefined) shared.push(value);
+        versions.push({ key, modRevision, createRevision, version, lease, stored: value?.value });
+      }
+      return true;
+    });
+    const leases = new Map(this.#leases.granted().map(({ id, ttlSeconds }) => [id, ttlSeconds]));
+    const release = (): void => {
+      for (const one of shared.splice(0)) one.release();
+    };
+    return { revision, compactRevision, versions, leases, release };
   }
 
   close(): Promise<void> {
