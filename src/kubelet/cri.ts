@@ -1,11 +1,14 @@
 // Owns the seam to the container runtime: CRI's two services over gRPC. Decides nothing.
 import { grpcConnection } from '../wire/grpc-client.ts';
 import type { Calls } from '../wire/grpc-service.ts';
+import { Events } from './runtime/containerd-events.ts';
 import { ImageService, RuntimeService } from '../wire/generated/cri-runtime-v1.ts';
 
 export interface Cri {
   readonly runtime: Calls<typeof RuntimeService>;
   readonly images: Calls<typeof ImageService>;
+  /** containerd's own service on the same socket; UNIMPLEMENTED elsewhere. */
+  readonly events: Calls<typeof Events>;
   close(): void;
 }
 
@@ -15,6 +18,7 @@ export async function connectCri(endpoint: string): Promise<Cri> {
   return {
     runtime: connection.service(RuntimeService),
     images: connection.service(ImageService),
+    events: connection.service(Events),
     close: () => connection.close(),
   };
 }

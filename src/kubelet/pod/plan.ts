@@ -159,13 +159,15 @@ function planStop(draft: Draft): void {
   for (const { id, name } of victims)
     draft.act({ do: 'kill', id, name, graceMs, reason: memory.stop?.reason ?? 'finished' });
   // A container may still be on its way: its start is called off, and what it made shows up in the next look.
-  if (live.length > 0 || hasInFlight(memory, 'start ') || hasInFlight(memory, 'createSandbox')) return;
+  if (live.length > 0 || busyStarting.some((prefix) => hasInFlight(memory, prefix))) return;
   const ready = runtime.sandboxes.filter((sandbox) => sandbox.ready || !memory.stoppedSandboxes.has(sandbox.id));
   for (const { id } of ready) draft.act({ do: 'stopSandbox', id });
   if (ready.length > 0 || hasInFlight(memory, 'stopSandbox') || hasInFlight(memory, 'prepare')) return;
   if (!memory.tornDown) draft.act({ do: 'teardown' });
   else if (memory.stop?.reason === 'deleted') draft.act({ do: 'finish' });
 }
+
+const busyStarting = ['start ', 'createSandbox', 'removeContainer', 'removeSandbox'];
 
 function hasInFlight(memory: PodMemory, prefix: string): boolean {
   return [...memory.inFlight].some((key) => key.startsWith(prefix));
@@ -289,19 +291,20 @@ function planRunning(draft: Draft, container: FrozenContainer, running: RuntimeC
   else if (running.hash !== '' && running.hash !== containerHash(container)) kill('changed', grace(undefined));
 }
 
-/** Finished instances are kept for logs and lastState: one a container while the pod is here, none after. */
+/** Two finished instances of a container are kept for logs and lastState; what a deleted pod leaves is removed at its end. */
 function planRemovals(draft: Draft): void {
   const { runtime, memory } = draft.input;
-  const keep = memory.tornDown && memory.stop?.reason === 'deleted' ? 0 : 2;
+  if (memory.stop?.reason === 'deleted') return;
   const seen = new Map<string, number>();
   for (const { id, name, state } of runtime.containers) {
     const count = (seen.get(name) ?? 0) + 1;
     seen.set(name, count);
-    if (count > keep && state === 'exited') draft.act({ do: 'removeContainer', id });
+    if (count > keptInstances && state === 'exited') draft.act({ do: 'removeContainer', id });
   }
   const used = new Set(runtime.containers.map(({ sandboxId }) => sandboxId));
   runtime.sandboxes.forEach(({ id, ready }, index) => {
-    if (!ready && !used.has(id) && memory.stoppedSandboxes.has(id) && (index > 0 || keep === 0))
-      draft.act({ do: 'removeSandbox', id });
+    if (!ready && index > 0 && !used.has(id) && memory.stoppedSandboxes.has(id)) draft.act({ do: 'removeSandbox', id });
   });
 }
+
+const keptInstances = 2;

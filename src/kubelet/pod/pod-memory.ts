@@ -53,7 +53,9 @@ export const maxBackoffMs = 300_000;
 /** When a container that ended at `finishedAtMs` may start again: the first restart is at once. */
 export function backoffUntil(memory: PodMemory, name: string, finishedAtMs: number): number {
   const backoff = memory.backoffs.get(name);
-  return backoff === undefined ? 0 : finishedAtMs + backoff.delayMs;
+  // A container that ran for long begins anew.
+  if (backoff === undefined || finishedAtMs - backoff.startedMs > 2 * maxBackoffMs) return 0;
+  return finishedAtMs + backoff.delayMs;
 }
 
 /** The back-off after a restart: doubles up to the maximum, and begins anew after twice the maximum of quiet. */

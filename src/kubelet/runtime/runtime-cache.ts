@@ -5,6 +5,7 @@ import { isAbort } from '../../base/task-group.ts';
 import { isGrpcError } from '../../wire/grpc-service.ts';
 import type { Container as CriContainer, PodSandbox } from '../../wire/generated/cri-runtime-v1.ts';
 import type { Cri } from '../cri.ts';
+import { exitedIn, taskExitFilter } from './containerd-events.ts';
 import {
   newestFirst,
   type RuntimeContainer,
@@ -57,6 +58,7 @@ class Cache implements RuntimeCache {
   /** Full statuses of finished things do not change: they are asked for once. */
   readonly #finished = new Map<string, RuntimeContainer>();
   #hasEvents = false;
+  #isRelistingSoon = false;
   lastRelistMs: number | undefined;
 
   constructor(options: RuntimeCacheOptions) {
@@ -178,7 +180,7 @@ class Cache implements RuntimeCache {
         if (isAbort(error) && signal.aborted) return;
         logger.warn('cannot list what the runtime runs', { error });
       }
-      const pause = this.#hasEvents ? (this.#options.relistWithEventsMs ?? 10_000) : (this.#options.relistMs ?? 1000);
+      const pause = this.#hasEvents ? (this.#options.relistWithEventsMs ?? 5000) : (this.#options.relistMs ?? 1000);
       try {
         await sleep(clock, pause, signal);
       } catch (error) {
@@ -189,32 +191,81 @@ class Cache implements RuntimeCache {
   }
 
   async #eventLoop(signal: AbortSignal): Promise<void> {
-    const { clock, logger, cri } = this.#options;
-    while (!signal.aborted) {
+    const { clock, logger } = this.#options;
+    const sources = [() => this.#criEvents(signal), () => this.#containerdEvents(signal)];
+    while (!signal.aborted && sources.length > 0) {
       try {
-        this.#hasEvents = false;
-        for await (const event of cri.runtime.getContainerEvents({}, { signal })) {
-          this.#hasEvents = true;
-          const uid = event.podSandboxStatus?.metadata?.uid;
-          if (uid) await this.refresh(uid);
-        }
+        await sources[0]!();
       } catch (error) {
         if (signal.aborted) return;
-        // Older runtimes have no events: relisting every second does instead.
-        if (isGrpcError(error, 'UNIMPLEMENTED')) return;
-        logger.debug('the runtime ended its events', { error });
+        // Older runtimes have no events over CRI, and not every runtime is containerd: relisting every second remains.
+        if (isGrpcError(error, 'UNIMPLEMENTED')) sources.shift();
+        else logger.debug('the runtime ended its events', { error });
       }
       this.#hasEvents = false;
       try {
-        await sleep(clock, 1000, signal);
+        await sleep(clock, sources.length === 2 ? 1000 : 0, signal);
       } catch (error) {
         if (signal.aborted) return;
         throw error;
       }
     }
   }
+
+  async #criEvents(signal: AbortSignal): Promise<void> {
+    for await (const event of this.#options.cri.runtime.getContainerEvents({}, { signal })) {
+      this.#hasEvents = true;
+      const uid = event.podSandboxStatus?.metadata?.uid;
+      if (uid) await this.refresh(uid);
+    }
+  }
+
+  async #containerdEvents(signal: AbortSignal): Promise<void> {
+    // Exits that happened while nobody listened are found by the next relist, which is never far away.
+    for await (const event of this.#options.cri.events.subscribe({ filters: [taskExitFilter] }, { signal })) {
+      this.#hasEvents = true;
+      const id = exitedIn(event);
+      const pod = this.list().find(
+        ({ containers, sandboxes }) =>
+          containers.some((each) => each.id === id) || sandboxes.some((each) => each.id === id),
+      );
+      if (pod) this.#lookSoon(pod.uid, 0);
+      else this.#relistSoon(0);
+    }
+  }
+
+  /** What ended so soon that it is not known yet: one round of looks however many such there are. */
+  #relistSoon(tries: number): void {
+    const delayMs = lookDelaysMs[tries];
+    if (delayMs === undefined || (tries === 0 && this.#isRelistingSoon)) {
+      this.#isRelistingSoon = this.#isRelistingSoon && delayMs !== undefined;
+      return;
+    }
+    this.#isRelistingSoon = true;
+    this.#options.clock.after(delayMs, () => {
+      this.relist()
+        .catch((error: unknown) => this.#options.logger.debug('cannot list after an event', { error }))
+        .finally(() => this.#relistSoon(tries + 1));
+    });
+  }
+
+  /** CRI's own picture follows the event by some milliseconds: looks again a few times until it shows. */
+  #lookSoon(uid: string, tries: number): void {
+    const delayMs = lookDelaysMs[tries];
+    if (delayMs === undefined) return;
+    const before = this.#signatures.get(uid);
+    this.#options.clock.after(delayMs, () => {
+      this.refresh(uid).then(
+        () => {
+          if (this.#signatures.get(uid) === before) this.#lookSoon(uid, tries + 1);
+        },
+        (error: unknown) => this.#options.logger.debug('cannot look at a pod after an event', { error }),
+      );
+    });
+  }
 }
 
+const lookDelaysMs = [5, 30, 150, 600];
 const callOptions = { timeoutMs: 120_000 };
 
 function uidOf(object: { readonly labels: Readonly<Record<string, string>> }): string {
