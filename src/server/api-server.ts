@@ -31,7 +31,7 @@ import { builtinCatalog } from './served/builtin.ts';
 import { authenticateStage } from './stages/authenticate.ts';
 import { authorizeStage } from './stages/authorize.ts';
 import { negotiateStage } from './stages/negotiate.ts';
-import { jsonStorage } from './storage/envelope.ts';
+import { storageCodec } from './storage/codecs.ts';
 import { registryRoot } from './storage/keys.ts';
 import { objects } from './storage/objects.ts';
 import { dispatch } from './verbs/dispatch.ts';
@@ -49,7 +49,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const { clock, random, log, store } = deps;
   const { catalog, collections } = builtinCatalog({
     resources,
-    codecFor: () => jsonStorage,
+    codecFor: storageCodec,
     historyLimit: options.watchHistory ?? 10_000,
   });
   const follow = feed(store, registryRoot, clock, log.child('watch-cache'));

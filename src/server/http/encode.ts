@@ -1,5 +1,8 @@
 // Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
 import { dump } from 'js-yaml';
+import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import { statusError } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Status } from '../../api/generated/meta.v1.ts';
@@ -26,11 +29,27 @@ export function contentTypeOf(form: Form): string {
 /** Any plain object, without caching. */
 export function encodeValue(value: unknown, form: Form): Buffer {
   switch (form.media) {
+    case 'protobuf':
+      return protobufOf(value);
     case 'yaml':
       return Buffer.from(dump(value, { noRefs: true, lineWidth: -1 }));
     default:
       return Buffer.from(form.pretty ? `${JSON.stringify(value, null, 2)}\n` : `${JSON.stringify(value)}\n`);
   }
+}
+
+/** Throws NotAcceptable for kinds that have no protobuf form (custom ones, and what is no kind). */
+function protobufOf(value: unknown): Buffer {
+  const { apiVersion, kind } = value as { apiVersion?: string; kind?: string };
+  const schema = apiVersion === undefined || kind === undefined ? undefined : schemaOf(apiVersion, kind);
+  if (schema === undefined)
+    throw statusError('NotAcceptable', `object *${kind} does not implement the protobuf marshalling interface`);
+  return encodeProtobuf(schema, value);
+}
+
+/** The entry's protobuf as the served version shows it. */
+function entryProtobuf(entry: Entry, served: Served): Buffer {
+  return entry.encoded(`protobuf ${apiVersionOf(served.resource)}`, () => protobufOf(versionView(entry, served)));
 }
 
 /** The entry's JSON as the served version shows it. */
@@ -57,6 +76,8 @@ export function encodeObject(
   const plain = form.as === undefined ? form : { ...form, as: undefined };
   if (entry !== undefined && served !== undefined && form.media === 'json' && !form.pretty)
     return { contentType: mediaTypes.json, body: Buffer.concat([entryJson(entry, served), newline]) };
+  if (entry !== undefined && served !== undefined && form.media === 'protobuf')
+    return { contentType: mediaTypes.protobuf, body: entryProtobuf(entry, served) };
   const value = entry !== undefined && served !== undefined ? versionView(entry, served) : object;
   return { contentType: mediaTypes[form.media], body: encodeValue(value, plain as Form) };
 }
@@ -96,13 +117,24 @@ const frameStarts: Readonly<Record<string, Buffer>> = Object.fromEntries(
   ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'].map((type) => [type, Buffer.from(`{"type":"${type}","object":`)]),
 );
 
+function viewName(served: Served, form: Form): string {
+  const version = apiVersionOf(served.resource);
+  return form.as === undefined ? version : `${version} ${form.as} ${form.asVersion} ${form.includeObject ?? ''}`;
+}
+
 /** One line of a JSON watch, shared by all watchers of the form. */
 export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs: number): Buffer {
-  const name =
-    form.as === undefined
-      ? apiVersionOf(served.resource)
-      : `${apiVersionOf(served.resource)} ${form.as} ${form.asVersion}`;
+  const name = `${form.media} ${viewName(served, form)}`;
   return event.frame(name, ({ type, entry }) => {
+    if (form.media === 'protobuf')
+      return encodeWatchFrame(
+        type,
+        form.as !== undefined
+          ? protobufOf(objectView(served, entry, entry.object, form, nowMs, type === 'BOOKMARK'))
+          : type === 'BOOKMARK'
+            ? protobufOf(entry.object)
+            : entryProtobuf(entry, served),
+      );
     if (form.as === undefined)
       return Buffer.concat([
         frameStarts[type]!,
@@ -114,6 +146,7 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
   });
 }
 
-export function errorFrame(status: Status): Buffer {
+export function errorFrame(status: Status, form: Form): Buffer {
+  if (form.media === 'protobuf') return encodeWatchFrame('ERROR', protobufOf(status));
   return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
 }

@@ -181,7 +181,7 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
     const stream = exchange.open(200, headersFor(request, watchContentType(form), undefined));
     const sink: WatchSink = {
       send: (event) => stream.write(watchFrame(event, served, form, clock.now())),
-      error: (status) => void stream.write(errorFrame(status)),
+      error: (status) => void stream.write(errorFrame(status, form)),
       end: () => stream.end(),
     };
     const stop = (): void => run.stop();
@@ -270,7 +270,7 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
 
 function watchContentType(form: Form): string {
   if (form.as !== undefined) return `application/json;as=${form.as};g=meta.k8s.io;v=${form.asVersion};stream=watch`;
-  return form.media === 'json' ? 'application/json' : `application/json;stream=watch`;
+  return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
 }
 
 /** RFC 7234 warn-code 299, as API servers send it. */

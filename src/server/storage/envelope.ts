@@ -1,23 +1,46 @@
-// Owns how objects become stored bytes and back. Custom kinds are JSON; built-in kinds are read in either form.
+// Owns how objects become stored bytes and back: protobuf for built-in kinds, JSON for custom ones, as kube-apiserver stores them.
+import { normalize } from '../../api/codec/structure.ts';
+import { decodeProtobuf, encodeProtobuf } from '../../api/codec/protobuf.ts';
+import { isEnveloped } from '../../api/codec/protobuf-envelope.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { StoreCorrupt } from '../../store/store.ts';
 
 export interface StorageCodec {
+  /** The form in which the object will be read again: fields in order, zero values as upstream has them. */
+  canonical(object: KubeObject): KubeObject;
   /** Without resourceVersion: the store's revision is the version. */
   encode(object: KubeObject | Frozen<KubeObject>): Uint8Array;
+  /** Reads either form. */
   decode(value: Uint8Array): KubeObject;
 }
 
-export const jsonStorage: StorageCodec = {
-  encode(object) {
-    const { resourceVersion, ...metadata } = object.metadata;
-    return Buffer.from(JSON.stringify(resourceVersion === undefined ? object : { ...object, metadata }));
-  },
-  decode(value) {
-    try {
-      return JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as KubeObject;
-    } catch (error) {
-      throw new StoreCorrupt('registry', error instanceof Error ? error.message : String(error));
-    }
-  },
-};
+function decode(value: Uint8Array): KubeObject {
+  try {
+    if (isEnveloped(value)) return decodeProtobuf(value).object as unknown as KubeObject;
+    return JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as KubeObject;
+  } catch (error) {
+    throw new StoreCorrupt('registry', error instanceof Error ? error.message : String(error));
+  }
+}
+
+function withoutVersion(object: KubeObject | Frozen<KubeObject>): object {
+  const { resourceVersion, ...metadata } = object.metadata;
+  return resourceVersion === undefined ? object : { ...object, metadata };
+}
+
+export function jsonStorage(schema?: ObjectSchema): StorageCodec {
+  return {
+    canonical: (object) => (schema === undefined ? object : (normalize(schema, object) as KubeObject)),
+    encode: (object) => Buffer.from(JSON.stringify(withoutVersion(object))),
+    decode,
+  };
+}
+
+export function protobufStorage(schema: ObjectSchema): StorageCodec {
+  return {
+    canonical: (object) => normalize(schema, object) as KubeObject,
+    encode: (object) => encodeProtobuf(schema, withoutVersion(object)),
+    decode,
+  };
+}

@@ -28,10 +28,26 @@ export async function readObject(
     return body.object === undefined ? undefined : (thaw(body.object as Frozen<KubeObject>) as KubeObject);
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;
-  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected, validation);
-  if (validation === 'Strict' && problems.length > 0) throw badRequest(`strict decoding error: ${problems.join(', ')}`);
-  if (validation === 'Warn') for (const problem of problems) warn(request, problem);
+  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected);
+  complain(request, problems, validation, object);
   return object;
+}
+
+/** What fieldValidation asks for: refused, told, or nothing. */
+export function complain(
+  request: ApiRequest,
+  problems: readonly string[],
+  validation: FieldValidation,
+  about: { readonly kind?: string; readonly apiVersion?: string },
+): void {
+  if (problems.length === 0 || validation === 'Ignore') return;
+  if (validation === 'Strict') {
+    const version = (about.apiVersion ?? '').split('/').at(-1);
+    throw badRequest(
+      `${about.kind} in version "${version}" cannot be handled as a ${about.kind}: strict decoding error: ${problems.join(', ')}`,
+    );
+  }
+  for (const problem of problems) warn(request, problem);
 }
 
 /** The object of a create or update, which must be of the served kind. */

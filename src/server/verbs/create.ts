@@ -9,6 +9,7 @@ import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
+import { applyAllDefaults } from './decode.ts';
 import { recordWrite } from './field-managers.ts';
 import { fillNew, generateName } from './metadata.ts';
 import { writeOptions } from './options.ts';
@@ -37,7 +38,7 @@ export async function createObject(
   const version = given.metadata.resourceVersion;
   if (version !== undefined && version !== '' && /^\d+$/.test(version) && version !== '0')
     throw badRequest('resourceVersion should not be set on objects to be created');
-  resource.applyDefaults?.(given);
+  applyAllDefaults(resource, given);
   const object = toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
   const generated = !object.metadata.name && Boolean(object.metadata.generateName);
@@ -68,19 +69,16 @@ async function store(
   parts: Parts,
   served: Served,
   key: string,
-  object: KubeObject,
+  made: KubeObject,
   dryRun: boolean,
   generated: boolean,
 ): Promise<Entry> {
   const collection = served.collection!;
   const rules = rulesOf(served);
-  if (dryRun) {
-    if (collection.cache.get(key) !== undefined) throw alreadyExists(rules, object.metadata.name);
-    await rules.beforeStore?.create?.(object, { dryRun: true });
-    return Entry.of(key, 0, object);
-  }
-  const together = await rules.beforeStore?.create?.(object, { dryRun: false });
-  freeze(object);
+  if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
+  const together = await rules.beforeStore?.create?.(made, { dryRun });
+  const object = freeze(collection.codec.canonical(made)) as KubeObject;
+  if (dryRun) return Entry.of(key, 0, object);
   try {
     const entry = await parts.objects.create(collection, key, object, together?.with);
     await together?.done?.(true);

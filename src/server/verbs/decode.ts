@@ -1,10 +1,16 @@
-// Owns the step from bytes to objects: JSON, YAML and the binary forms by media type, over the codecs of the API room.
+// Owns the step from bytes to objects: JSON, YAML and protobuf by media type, over the codecs of the API room.
 import { load } from 'js-yaml';
+import { decodeParsed, typeMetaOf } from '../../api/codec/decode.ts';
+import { parseJson } from '../../api/codec/json-parse.ts';
+import type { ParsedJson } from '../../api/codec/json-parse.ts';
+import { decodeProtobuf } from '../../api/codec/protobuf.ts';
 import { badRequest, statusError } from '../../api/status-error.ts';
+import { apiVersionOf, parseApiVersion } from '../../api/meta.ts';
 import type { KubeObject } from '../../api/meta.ts';
-import type { ApiRequest } from '../request.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { applyStaticDefaults } from '../../api/schema/static-defaults.ts';
 import type { Resource } from '../resource.ts';
-import type { FieldValidation } from './options.ts';
 
 export interface Decoded {
   readonly object: KubeObject;
@@ -12,27 +18,52 @@ export interface Decoded {
   readonly problems: readonly string[];
 }
 
+/** Names a kind that a body is expected to be. */
+export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema'>;
+
 export const readableTypes: readonly string[] = [
   'application/json',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',
 ];
 
+export function schemaOfKind(kind: Expected): ObjectSchema | undefined {
+  return kind.schema ?? schemaOf(apiVersionOf(kind), kind.kind);
+}
+
+/** YAML as the JSON it stands for; of several documents the first. */
+export function parseYaml(text: string): ParsedJson {
+  try {
+    const first = text
+      .replace(/^\uFEFF/, '')
+      .split(/^---\s*$/m)
+      .find((part) => /\S/.test(part.replace(/^\s*#.*$/gm, '')));
+    return { value: first === undefined ? null : plain(load(first)), duplicates: [], oddNumbers: false };
+  } catch (error) {
+    throw badRequest(
+      `error converting YAML to JSON: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+    );
+  }
+}
+
+/** Dates that the YAML reader recognised are text to Kubernetes. */
+function plain(value: unknown): unknown {
+  return value instanceof Date ? value.toISOString() : value;
+}
+
 /** Throws BadRequest for what cannot be read, UnsupportedMediaType for forms that are not known. */
-export function decodeBytes(
-  bytes: Uint8Array,
-  contentType: string,
-  _expected: Resource | undefined,
-  _validation: FieldValidation,
-): Decoded {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Expected | undefined): Decoded {
   switch (contentType) {
     case 'application/json':
     case 'text/json':
-      return { object: parse(() => JSON.parse(text) as KubeObject), problems: [] };
+      return decodeValue(parseJson(bytes), expected);
     case 'application/yaml':
     case 'application/apply-patch+yaml':
-      return { object: parse(() => load(text) as KubeObject), problems: [] };
+      return decodeValue(parseYaml(textOf(bytes)), expected);
+    case 'application/vnd.kubernetes.protobuf': {
+      const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };
+      return { object: decodeProtobuf(bytes, fallback).object as unknown as KubeObject, problems: [] };
+    }
     default:
       throw statusError(
         'UnsupportedMediaType',
@@ -41,20 +72,28 @@ export function decodeBytes(
   }
 }
 
-function parse(read: () => KubeObject): KubeObject {
-  try {
-    return read();
-  } catch (error) {
-    throw badRequest(`the object provided is unrecognized: ${error instanceof Error ? error.message : String(error)}`);
-  }
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** The checks of decoding for an object that a patch made. */
-export function checkDecoded(
-  _request: ApiRequest,
-  _object: KubeObject,
-  _resource: Resource,
-  _validation: FieldValidation,
-): void {
-  return;
+/** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */
+export function decodeValue(parsed: ParsedJson, expected: Expected | undefined): Decoded {
+  const said = typeMetaOf(parsed);
+  const kind = said.kind === '' ? (expected?.kind ?? '') : said.kind;
+  const apiVersion =
+    said.apiVersion === '' ? (expected === undefined ? 'v1' : apiVersionOf(expected)) : said.apiVersion;
+  const isExpected = expected !== undefined && expected.kind === kind && apiVersionOf(expected) === apiVersion;
+  const schema = isExpected ? schemaOfKind(expected) : schemaOf(apiVersion, kind);
+  if (schema === undefined) return { object: parsed.value as KubeObject, problems: [] };
+  const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
+  object['kind'] = kind;
+  object['apiVersion'] = apiVersion;
+  return { object: object as unknown as KubeObject, problems: strict };
+}
+
+/** Both kinds of defaults, in place: those of the schema, then those that depend on more. */
+export function applyAllDefaults(resource: Resource, object: KubeObject): void {
+  const schema = schemaOfKind(resource);
+  if (schema !== undefined) applyStaticDefaults(schema, object);
+  resource.applyDefaults?.(object);
 }

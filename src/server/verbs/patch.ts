@@ -1,5 +1,5 @@
 // Owns PATCH: the four kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates.
-import { load } from 'js-yaml';
+import { parseJson } from '../../api/codec/json-parse.ts';
 import { applyConfiguration } from '../../api/apply/apply.ts';
 import { applyJsonPatch } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
@@ -13,12 +13,12 @@ import type { Schema } from '../../api/schema/schema.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { checkKind, contentTypeOf } from './body.ts';
+import { checkKind, complain, contentTypeOf } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
 import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
-import { checkDecoded } from './decode.ts';
+import { applyAllDefaults, decodeValue, parseYaml, schemaOfKind, textOf } from './decode.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
 import { change } from './update.ts';
 
@@ -33,13 +33,7 @@ async function readPatch(request: ApiRequest, yaml: boolean): Promise<unknown> {
   if (body === undefined) throw badRequest('the request has no body');
   if (body.type === 'object') return body.object;
   const bytes = await body.read();
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  try {
-    if (yaml) return load(text);
-    return JSON.parse(text);
-  } catch (error) {
-    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  return (yaml ? parseYaml(textOf(bytes)) : parseJson(bytes)).value;
 }
 
 /** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */
@@ -75,10 +69,15 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
     const patched = run(current, body);
     if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
       throw badRequest('the patch leaves no object');
-    const next = checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, served.resource);
-    checkDecoded(request, next, served.resource, options.fieldValidation);
+    const decoded = decodeValue({ value: patched, duplicates: [], oddNumbers: false }, served.resource);
+    const object =
+      schemaOfKind(served.resource) === undefined
+        ? (thaw(patched as Frozen<KubeObject>) as KubeObject)
+        : decoded.object;
+    complain(request, decoded.problems, options.fieldValidation, object);
+    const next = checkKind(object, served.resource);
     checkPatchedIdentity(next, entry.object, served, entry.revision);
-    served.resource.applyDefaults?.(next);
+    applyAllDefaults(served.resource, next);
     return { next: toStorage(served, next), recorded: false };
   });
 
@@ -146,8 +145,10 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
       manager,
       force: options.force === true,
     });
-    const next = thaw(result.object as unknown as Frozen<KubeObject>) as KubeObject;
-    served.resource.applyDefaults?.(next);
+    const { object } = decodeValue({ value: result.object, duplicates: [], oddNumbers: false }, served.resource);
+    const next =
+      schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
+    applyAllDefaults(served.resource, next);
     const stored = toStorage(served, checkKind(next, served.resource));
     setManagedFields(stored, result.managedFields);
     return stored;

@@ -11,6 +11,7 @@ import { warn } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
+import { applyAllDefaults } from './decode.ts';
 import { same } from './equal.ts';
 import { recordWrite } from './field-managers.ts';
 import { writeOptions } from './options.ts';
@@ -26,7 +27,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   if (object.metadata.name !== name)
     throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   fitNamespace(object, served.resource.namespaced, namespace);
-  served.resource.applyDefaults?.(object);
+  applyAllDefaults(served.resource, object);
   const next = toStorage(served, object);
   const rules = rulesOf(served);
   const version = next.metadata.resourceVersion ?? '';
@@ -110,10 +111,10 @@ export async function change(
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(next, prev);
     if (deletes) return prev;
-    if (sameButVersion(next, prev)) return prev;
     const taken = subresource === '' ? await rules.beforeStore?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
-    return freeze(next);
+    const final = collection.codec.canonical(next);
+    return sameButVersion(final, prev) ? prev : freeze(final);
   };
   let entry: Entry;
   if (options.dryRun) {
