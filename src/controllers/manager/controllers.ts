@@ -4,6 +4,7 @@ import type { Selectable } from '../framework/selection.ts';
 import { endpointsController } from '../endpoints/endpoints.ts';
 import { endpointSliceController } from '../endpoints/endpointslice.ts';
 import { garbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { jobController } from '../job/job.ts';
 import { namespaceController } from '../namespace/namespace.ts';
 import { rootCaPublisher, serviceAccountController } from '../serviceaccount/serviceaccount.ts';
 import { deploymentController } from '../deployment/deployment.ts';
@@ -25,6 +26,7 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'deployment-controller', make: deploymentController },
   { name: 'replicaset-controller', make: replicaSetController },
   { name: 'replicationcontroller-controller', make: replicationControllerController },
+  { name: 'job-controller', make: jobController },
   { name: 'endpoints-controller', make: endpointsController },
   { name: 'endpointslice-controller', make: endpointSliceController },
   { name: 'garbage-collector-controller', make: garbageCollector },
