@@ -138,7 +138,7 @@ test('the careful parser agrees with JSON.parse', () => {
       // A second look at numbers is forced by the odd one in front.
       const parsed = parseJson(`[1.5,${text}]`);
       assert.deepEqual(plainValue(parsed), JSON.parse(`[1.5,${text}]`));
-      assert.deepEqual(parsed.duplicates, []);
+      assert.deepEqual(parsed.problems, []);
     }),
   );
 });

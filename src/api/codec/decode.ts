@@ -32,8 +32,7 @@ export function decodeParsed(schema: ObjectSchema, parsed: ParsedJson, kind: str
   const at: Decoding = { path: [], strict: [] };
   try {
     const object = decoderOf(schema)(parsed.value, at) as Record<string, unknown>;
-    const duplicates = parsed.duplicates.map((path) => `duplicate field "${path}"`);
-    return { object, strict: [...duplicates, ...at.strict] };
+    return { object, strict: [...parsed.problems, ...at.strict] };
   } catch (error) {
     throw asBadRequest(error, `${kind} in version "${version}" cannot be handled as a ${kind}`);
   }

@@ -15,8 +15,8 @@ export class NumberText {
 export interface ParsedJson {
   /** Objects may hold NumberText where `oddNumbers`. */
   readonly value: unknown;
-  /** Paths of keys given more than once, in order: `spec.foo`. The last one counts. */
-  readonly duplicates: readonly string[];
+  /** What Strict refuses of the text itself: `duplicate field "spec.foo"`. The last one counts. */
+  readonly problems: readonly string[];
   readonly oddNumbers: boolean;
 }
 
@@ -37,7 +37,7 @@ export function parseJson(input: Uint8Array | string): ParsedJson {
     if (!(error instanceof SyntaxError)) throw error;
     throw badRequest(`couldn't get version/kind; json parse error: ${syntaxText(error)}`);
   }
-  if (!oddNumbers && countKeys(value) === keys) return { value, duplicates: [], oddNumbers: false };
+  if (!oddNumbers && countKeys(value) === keys) return { value, problems: [], oddNumbers: false };
   return new CarefulParser(text).parse();
 }
 
@@ -53,7 +53,7 @@ const maxDuplicates = 100;
 class CarefulParser {
   readonly #text: string;
   #at = 0;
-  readonly #duplicates: string[] = [];
+  readonly #problems: string[] = [];
   #odd = false;
 
   constructor(text: string) {
@@ -62,7 +62,7 @@ class CarefulParser {
 
   parse(): ParsedJson {
     const value = this.#value('');
-    return { value, duplicates: this.#duplicates, oddNumbers: this.#odd };
+    return { value, problems: this.#problems, oddNumbers: this.#odd };
   }
 
   #space(): number {
@@ -97,7 +97,8 @@ class CarefulParser {
       const inner = path === '' ? key : `${path}.${key}`;
       this.#space();
       this.#at++;
-      if (Object.hasOwn(result, key) && this.#duplicates.length < maxDuplicates) this.#duplicates.push(inner);
+      if (Object.hasOwn(result, key) && this.#problems.length < maxDuplicates)
+        this.#problems.push(`duplicate field "${inner}"`);
       setOwn(result, key, this.#value(inner));
       const end = this.#space();
       this.#at++;
