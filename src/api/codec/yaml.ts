@@ -22,7 +22,7 @@ const integer = /^[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|[1-9][0-9_]*|0)$/;
 /** "0644" is 420, as in YAML 1.1; sexagesimal numbers are text, as in go-yaml. */
 const intTag = defineScalarTag('tag:yaml.org,2002:int', {
   implicit: true,
-  implicitFirstChars: [...'-+0123456789'],
+  implicitFirstChars: '-+0123456789'.split(''),
   resolve(source) {
     if (!integer.test(source)) return NOT_RESOLVED;
     const negative = source.startsWith('-');
