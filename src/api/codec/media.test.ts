@@ -44,7 +44,10 @@ test('doubled keys of YAML are told with their lines, the last one counts', () =
 });
 
 test('bad and hostile YAML is refused', () => {
-  const laughs = `a: &a [x,x,x,x,x,x,x,x,x,x]\n${'bcdefghij'.split('').map((name, at) => `${name}: &${name} [${Array(10).fill(`*${'abcdefghij'[at]}`).join(',')}]`).join('\n')}`;
+  const laughs = `a: &a [x,x,x,x,x,x,x,x,x,x]\n${'bcdefghij'
+    .split('')
+    .map((name, at) => `${name}: &${name} [${Array(10).fill(`*${'abcdefghij'[at]}`).join(',')}]`)
+    .join('\n')}`;
   for (const text of ['a: [', 'a: *b', '\ta: b', laughs, `a: ${'['.repeat(5000)}`, 'a: .nan', 'a: &a [*a]'])
     assert.throws(
       () => yaml(text),

@@ -68,7 +68,11 @@ function typed(parsed: ParsedJson, expected: TypeMeta | undefined): Body {
   const kind = meta.kind || (expected?.kind ?? '');
   const schema = schemaOf(apiVersion, kind);
   if (schema === undefined) {
-    const object = { ...(plain(parsed, kind) as Record<string, unknown>), apiVersion, kind };
+    const object = {
+      ...(plain(parsed, kind) as Record<string, unknown>),
+      ...(apiVersion && { apiVersion }),
+      ...(kind && { kind }),
+    };
     return { apiVersion, kind, object, strict: parsed.problems, isTyped: false };
   }
   const { object, strict } = decodeParsed(schema, parsed, kind, apiVersion.slice(apiVersion.indexOf('/') + 1));
