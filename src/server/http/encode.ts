@@ -1,5 +1,5 @@
 // Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
-import { dump } from 'js-yaml';
+import { writeYaml } from '../../api/codec/yaml.ts';
 import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import { statusError } from '../../api/status-error.ts';
@@ -32,7 +32,7 @@ export function encodeValue(value: unknown, form: Form): Buffer {
     case 'protobuf':
       return protobufOf(value);
     case 'yaml':
-      return Buffer.from(dump(value, { noRefs: true, lineWidth: -1 }));
+      return Buffer.from(writeYaml(value));
     default:
       return Buffer.from(form.pretty ? `${JSON.stringify(value, null, 2)}\n` : `${JSON.stringify(value)}\n`);
   }

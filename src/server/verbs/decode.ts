@@ -1,10 +1,11 @@
 // Owns the step from bytes to objects: JSON, YAML and protobuf by media type, over the codecs of the API room.
-import { load } from 'js-yaml';
+import { decodeCbor } from '../../api/codec/cbor.ts';
 import { decodeParsed, typeMetaOf } from '../../api/codec/decode.ts';
-import { parseJson } from '../../api/codec/json-parse.ts';
+import { parseJson, plainValue } from '../../api/codec/json-parse.ts';
+import { parseYaml } from '../../api/codec/yaml.ts';
 import type { ParsedJson } from '../../api/codec/json-parse.ts';
 import { decodeProtobuf } from '../../api/codec/protobuf.ts';
-import { badRequest, statusError } from '../../api/status-error.ts';
+import { statusError } from '../../api/status-error.ts';
 import { apiVersionOf, parseApiVersion } from '../../api/meta.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
@@ -31,26 +32,6 @@ export function schemaOfKind(kind: Expected): ObjectSchema | undefined {
   return kind.schema ?? schemaOf(apiVersionOf(kind), kind.kind);
 }
 
-/** YAML as the JSON it stands for; of several documents the first. */
-export function parseYaml(text: string): ParsedJson {
-  try {
-    const first = text
-      .replace(/^\uFEFF/, '')
-      .split(/^---\s*$/m)
-      .find((part) => /\S/.test(part.replace(/^\s*#.*$/gm, '')));
-    return { value: first === undefined ? null : plain(load(first)), duplicates: [], oddNumbers: false };
-  } catch (error) {
-    throw badRequest(
-      `error converting YAML to JSON: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
-    );
-  }
-}
-
-/** Dates that the YAML reader recognised are text to Kubernetes. */
-function plain(value: unknown): unknown {
-  return value instanceof Date ? value.toISOString() : value;
-}
-
 /** Throws BadRequest for what cannot be read, UnsupportedMediaType for forms that are not known. */
 export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Expected | undefined): Decoded {
   switch (contentType) {
@@ -59,7 +40,9 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
       return decodeValue(parseJson(bytes), expected);
     case 'application/yaml':
     case 'application/apply-patch+yaml':
-      return decodeValue(parseYaml(textOf(bytes)), expected);
+      return decodeValue(parseYaml(bytes), expected);
+    case 'application/cbor':
+      return decodeValue({ value: decodeCbor(bytes), problems: [], oddNumbers: false }, expected);
     case 'application/vnd.kubernetes.protobuf': {
       const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };
       return { object: decodeProtobuf(bytes, fallback).object as unknown as KubeObject, problems: [] };
@@ -72,10 +55,6 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
   }
 }
 
-export function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-}
-
 /** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */
 export function decodeValue(parsed: ParsedJson, expected: Expected | undefined): Decoded {
   const said = typeMetaOf(parsed);
@@ -84,7 +63,7 @@ export function decodeValue(parsed: ParsedJson, expected: Expected | undefined):
     said.apiVersion === '' ? (expected === undefined ? 'v1' : apiVersionOf(expected)) : said.apiVersion;
   const isExpected = expected !== undefined && expected.kind === kind && apiVersionOf(expected) === apiVersion;
   const schema = isExpected ? schemaOfKind(expected) : schemaOf(apiVersion, kind);
-  if (schema === undefined) return { object: parsed.value as KubeObject, problems: [] };
+  if (schema === undefined) return { object: plainValue(parsed) as KubeObject, problems: parsed.problems };
   const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;

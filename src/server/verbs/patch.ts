@@ -1,5 +1,6 @@
 // Owns PATCH: the four kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates.
-import { parseJson } from '../../api/codec/json-parse.ts';
+import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-parse.ts';
+import { parseYaml } from '../../api/codec/yaml.ts';
 import { applyConfiguration } from '../../api/apply/apply.ts';
 import { applyJsonPatch } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
@@ -18,7 +19,7 @@ import { createObject, fitNamespace } from './create.ts';
 import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
-import { applyAllDefaults, decodeValue, parseYaml, schemaOfKind, textOf } from './decode.ts';
+import { applyAllDefaults, decodeValue, schemaOfKind } from './decode.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
 import { change } from './update.ts';
 
@@ -28,12 +29,13 @@ const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
 
 /** The parsed body of a patch. */
-async function readPatch(request: ApiRequest, yaml: boolean): Promise<unknown> {
+async function readPatch(request: ApiRequest, yaml: boolean): Promise<ParsedJson> {
   const { body } = request;
   if (body === undefined) throw badRequest('the request has no body');
-  if (body.type === 'object') return body.object;
+  if (body.type === 'object') return { value: body.object, problems: [], oddNumbers: false };
   const bytes = await body.read();
-  return (yaml ? parseYaml(textOf(bytes)) : parseJson(bytes)).value;
+  const parsed = yaml ? parseYaml(bytes) : parseJson(bytes);
+  return { value: plainValue(parsed), problems: parsed.problems, oddNumbers: false };
 }
 
 /** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */
@@ -66,10 +68,10 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
   const rules = rulesOf(served);
   return change(parts, request, served, options, async (entry) => {
     const current = fromStorage(served, entry.object);
-    const patched = run(current, body);
+    const patched = run(current, body.value);
     if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
       throw badRequest('the patch leaves no object');
-    const decoded = decodeValue({ value: patched, duplicates: [], oddNumbers: false }, served.resource);
+    const decoded = decodeValue({ value: patched, problems: body.problems, oddNumbers: false }, served.resource);
     const object =
       schemaOfKind(served.resource) === undefined
         ? (thaw(patched as Frozen<KubeObject>) as KubeObject)
@@ -119,8 +121,8 @@ export async function patchOther(
   const schema = schemaOf(`${kind.group}/${kind.version}`, kind.kind);
   const patched =
     type === applyType
-      ? applyMergePatch(current, await readPatch(request, true))
-      : patcher(type, schema, false)(current, await readPatch(request, false));
+      ? applyMergePatch(current, (await readPatch(request, true)).value)
+      : patcher(type, schema, false)(current, (await readPatch(request, false)).value);
   return checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, kind);
 }
 
@@ -133,7 +135,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
     ]);
   const context = writeContext(served, request.info.subresource, request.arrivedMs);
   if (context === undefined) throw badRequest('the kind has no schema to apply by');
-  const applied = (await readPatch(request, true)) as KubeObject;
+  const applied = (await readPatch(request, true)).value as KubeObject;
   if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
     throw badRequest('the body must be an object');
   checkApplied(applied, request);
@@ -145,7 +147,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
       manager,
       force: options.force === true,
     });
-    const { object } = decodeValue({ value: result.object, duplicates: [], oddNumbers: false }, served.resource);
+    const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource);
     const next =
       schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
     applyAllDefaults(served.resource, next);
