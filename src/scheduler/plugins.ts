@@ -1,14 +1,19 @@
 // Owns the list of built-in plugins: their order, default weights and how each is made. The one file that names every plugin.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { pods } from '../api/generated/resources.ts';
+import { namespaces, podDisruptionBudgets, pods } from '../api/generated/resources.ts';
 import type { InformerFactory } from '../client/informer-factory.ts';
 import type { SchedulerCache } from './cache.ts';
 import type { Happening } from './framework/cluster-event.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
+import { defaultSelectors } from './default-selector.ts';
+import type { MatchIndex } from './match-index.ts';
+import type { PodInfo } from './pod-info.ts';
 import type { Nominator } from './nominator.ts';
 import { defaultBinder } from './plugins/default-binder.ts';
+import { defaultPreemption, type DefaultPreemptionArgs } from './plugins/default-preemption.ts';
 import { imageLocality } from './plugins/image-locality.ts';
+import { interPodAffinity, type InterPodAffinityArgs } from './plugins/inter-pod-affinity.ts';
 import { nodeAffinity, type NodeAffinityArgs } from './plugins/node-affinity.ts';
 import { nodeName } from './plugins/node-name.ts';
 import { nodePorts } from './plugins/node-ports.ts';
@@ -18,6 +23,7 @@ import {
 } from './plugins/node-resources-balanced-allocation.ts';
 import { nodeResourcesFit, type NodeResourcesFitArgs } from './plugins/node-resources-fit.ts';
 import { nodeUnschedulable } from './plugins/node-unschedulable.ts';
+import { podTopologySpread, type PodTopologySpreadArgs } from './plugins/pod-topology-spread.ts';
 import { prioritySort } from './plugins/priority-sort.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
@@ -32,7 +38,8 @@ export interface PluginDeps {
   readonly waiting: WaitingPods;
   /** Background work that ends with the scheduler. */
   readonly run: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
-  readonly preempted: (victims: number) => void;
+  readonly preempted: (preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]) => void;
+  readonly index: MatchIndex;
   readonly happened: (what: Happening) => void;
 }
 
@@ -58,6 +65,48 @@ export const builtIns: readonly BuiltIn[] = [
     weight: 1,
     make: (args) => nodeResourcesBalancedAllocation((args ?? {}) as NodeResourcesBalancedAllocationArgs),
   },
+  { name: 'PodTopologySpread', weight: 2, make: (args, deps) => spread((args ?? {}) as PodTopologySpreadArgs, deps) },
+  { name: 'InterPodAffinity', weight: 2, make: (args, deps) => affinity((args ?? {}) as InterPodAffinityArgs, deps) },
+  { name: 'DefaultPreemption', make: (args, deps) => preemption((args ?? {}) as DefaultPreemptionArgs, deps) },
   { name: 'ImageLocality', weight: 1, make: (_args, { cache }) => imageLocality({ imageNodes: cache.imageNodes }) },
   { name: 'DefaultBinder', make: (_args, { informers }) => defaultBinder({ pods: informers.client.resource(pods) }) },
 ];
+
+function spread(args: PodTopologySpreadArgs, { informers, index }: PluginDeps): SchedulerPlugin {
+  const selectors = defaultSelectors(informers);
+  const plugin = podTopologySpread({ index, defaultSelector: (pod) => selectors.of(pod) }, args);
+  return { ...plugin, start: (signal) => selectors.whenSynced(signal) } as SchedulerPlugin;
+}
+
+function affinity(args: InterPodAffinityArgs, { informers, index, happened }: PluginDeps): SchedulerPlugin {
+  const informer = informers.informer(namespaces);
+  const namespaceLabels = (name: string) => informer.get({ namespace: '', name })?.metadata.labels ?? {};
+  const whenSynced = (signal: AbortSignal) => {
+    const stop = informer.on({
+      added: () => index.forgetWide(),
+      updated(namespace, before) {
+        if (JSON.stringify(namespace.metadata.labels) === JSON.stringify(before.metadata.labels)) return;
+        index.forgetWide();
+        happened({ name: 'NamespaceLabel', object: namespace });
+      },
+      deleted: () => index.forgetWide(),
+    });
+    signal.addEventListener('abort', stop, { once: true });
+    return informer.whenSynced(signal);
+  };
+  return interPodAffinity({ index, namespaceLabels, whenSynced }, args) as SchedulerPlugin;
+}
+
+function preemption(args: DefaultPreemptionArgs, deps: PluginDeps): SchedulerPlugin {
+  const { informers } = deps;
+  const budgets = informers.informer(podDisruptionBudgets);
+  return defaultPreemption(
+    {
+      ...deps,
+      pods: informers.client.resource(pods),
+      budgets: (namespace) => budgets.list(namespace),
+      whenSynced: (signal) => budgets.whenSynced(signal),
+    },
+    args,
+  );
+}

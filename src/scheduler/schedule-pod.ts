@@ -9,6 +9,7 @@ import type { PodInfo } from './pod-info.ts';
 export interface Nominations {
   readonly size: number;
   on(nodeName: string): readonly PodInfo[];
+  nodeOf(uid: string): string | undefined;
 }
 
 export type Decision =
@@ -59,7 +60,7 @@ export class PodScheduler {
 
   /** The node that was made free for this pod, if it still fits there. */
   #nominee(cycle: Cycle): readonly NodeInfo[] | undefined {
-    const name = cycle.pod.pod.status?.nominatedNodeName;
+    const name = this.#nominations.nodeOf(cycle.pod.uid) ?? cycle.pod.pod.status?.nominatedNodeName;
     const node = name === undefined || name === '' ? undefined : this.#all.node(name);
     return node !== undefined && filterNode(cycle, node, this.#nominations) === undefined ? [node] : undefined;
   }

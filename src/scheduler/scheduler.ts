@@ -14,6 +14,7 @@ import { diagnosisMessage } from './framework/cycle.ts';
 import type { Refusal, RefusedBy, SchedulerPlugin } from './framework/plugin.ts';
 import type { Profile } from './framework/profile.ts';
 import { listen } from './intake.ts';
+import { MatchIndex } from './match-index.ts';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics.ts';
 import { Nominator } from './nominator.ts';
 import type { PluginDeps } from './plugins.ts';
@@ -27,7 +28,7 @@ import { WaitingPods } from './waiting-pods.ts';
 export interface SchedulerEvents {
   event(
     regarding: Frozen<Pod>,
-    related: undefined,
+    related: Frozen<Pod> | undefined,
     type: 'Normal' | 'Warning',
     reason: string,
     action: string,
@@ -89,6 +90,8 @@ class KubeScheduler implements Scheduler {
     this.#maxBindings = options.maxBindings ?? 256;
     this.#waiting = new WaitingPods(deps.clock);
     const configuration = options.configuration ?? {};
+    const index = new MatchIndex();
+    this.#cache.observers.push(index);
     this.#profiles = profilesOf(configuration, options.plugins ?? {}, {
       informers: deps.informers,
       clock: deps.clock,
@@ -96,8 +99,9 @@ class KubeScheduler implements Scheduler {
       cache: this.#cache,
       nominator: this.#nominator,
       waiting: this.#waiting,
+      index,
       run: (name, task) => this.#group.run(name, task),
-      preempted: (victims) => this.#metrics.preempted(victims),
+      preempted: (preemptor, nodeName, victims) => this.#preempted(preemptor, nodeName, victims),
       happened: (what) => this.#queue.happened(what),
     });
     const seconds = (value: number | undefined) => (value === undefined ? undefined : value * 1000);
@@ -321,16 +325,23 @@ class KubeScheduler implements Scheduler {
   #refuse(queued: QueuedPod, { diagnosis, cycle }: Extract<Decision, { diagnosis: unknown }>, startMs: number): void {
     const { info, profile } = queued;
     let message = diagnosisMessage(this.#cache.nodes.length, diagnosis);
-    let nominated = '';
-    for (const plugin of profile.postFilter) {
+    let nominated: string | undefined = '';
+    for (const plugin of this.#cache.nodes.length === 0 ? [] : profile.postFilter) {
       const result = plugin.postFilter(cycle, diagnosis, this.#cache);
       if (result === undefined) continue;
       if (result.message !== '') message = `${message} ${result.message}`;
-      nominated = result.nominatedNodeName ?? '';
+      nominated = result.nominatedNodeName;
       break;
     }
-    this.#nominator.nominate(info, nominated);
+    if (nominated !== undefined) this.#nominator.nominate(info, nominated);
     this.#verdict(queued, { reasons: [message], unresolvable: false }, diagnosis.plugins, nominated, startMs);
+  }
+
+  #preempted(preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]): void {
+    this.#metrics.preempted(victims.length);
+    const recorder = this.#events.get(preemptor.pod.spec.schedulerName ?? 'default-scheduler');
+    const note = `Preempted by pod ${preemptor.uid} on node ${nodeName}`;
+    for (const { pod } of victims) recorder?.event(pod, preemptor.pod, 'Normal', 'Preempted', 'Preempting', note);
   }
 
   /** Refused after the decision, by reserve, permit or preBind: tried again after the back-off. */
@@ -344,7 +355,7 @@ class KubeScheduler implements Scheduler {
     queued: QueuedPod,
     refused: RefusedBy,
     plugins: ReadonlySet<string>,
-    nominated: string,
+    nominated: string | undefined,
     startMs: number,
   ): void {
     this.#metrics.attempt(queued.profile.schedulerName, 'unschedulable', this.#secondsSince(startMs));

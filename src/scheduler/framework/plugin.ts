@@ -43,7 +43,7 @@ export type PreFilterResult<S> =
   | { readonly refused: RefusedBy };
 
 export interface PostFilterResult {
-  /** The node whose pods were asked to leave; undefined when that would not help. */
+  /** The node whose pods were asked to leave; empty when that would not help; undefined: a promise from before stands. */
   readonly nominatedNodeName?: string;
   /** What is appended to the pod's condition: "preemption: 0/3 nodes are available: …". */
   readonly message: string;
