@@ -121,12 +121,16 @@ class Compiler {
 
   #call(expr: Extract<Expr, { kind: 'call' }>, scope: Scope | undefined): Run {
     const overloads = this.#checked.overloads.get(expr) ?? [];
-    const operands = expr.target === undefined || overloads[0]?.isMember === false ? expr.args : [expr.target, ...expr.args];
+    const operands =
+      expr.target === undefined || overloads[0]?.isMember === false ? expr.args : [expr.target, ...expr.args];
     const runs = operands.map((operand) => this.compile(operand, scope));
     const special = Object.hasOwn(lazyOperators, expr.name) ? lazyOperators[expr.name] : undefined;
     if (special !== undefined) return special(runs);
     const [only] = overloads;
-    const choose = overloads.length === 1 && only !== undefined ? () => only : (args: readonly CelValue[]) => chosen(expr.name, overloads, args);
+    const choose =
+      overloads.length === 1 && only !== undefined
+        ? () => only
+        : (args: readonly CelValue[]) => chosen(expr.name, overloads, args);
     const exact = overloads.length === 1 && !operands.some((operand) => isLoose(this.#checked.typeOf.get(operand)));
     return (frame) => {
       const args = runs.map((run) => run(frame));
@@ -174,7 +178,11 @@ class Compiler {
   }
 
   #struct(expr: Extract<Expr, { kind: 'struct' }>, scope: Scope | undefined): Run {
-    const runs = expr.fields.map(({ name, value, isOptional }) => ({ name, value: this.compile(value, scope), isOptional }));
+    const runs = expr.fields.map(({ name, value, isOptional }) => ({
+      name,
+      value: this.compile(value, scope),
+      isOptional,
+    }));
     return (frame) => {
       spend(frame, structCost);
       const entries: [CelValue, CelValue][] = [];
@@ -202,7 +210,7 @@ class Compiler {
       frame.locals[first] = initial(frame);
       for (const [key, value] of isPair ? pairs(over) : singles(over)) {
         frame.locals[first + 1] = key;
-        if (isPair) frame.locals[first + 2] = value;
+        if (value !== undefined) frame.locals[first + 2] = value;
         if (condition(frame) !== true) break;
         frame.locals[first] = step(frame);
       }
@@ -344,4 +352,3 @@ const lazyOperators: Readonly<Record<string, (runs: readonly Run[]) => Run>> = {
     (frame) =>
       attempt(operand!, frame) !== false,
 };
-

@@ -25,10 +25,10 @@ export interface CertificateRequestFacts {
 }
 
 export interface CertificateAuthority {
-  /** Throws on what is no certificate request. */
-  parseRequest(csrPem: string): CertificateRequestFacts;
+  /** Rejects what is no certificate request. */
+  parseRequest(csrPem: string): Promise<CertificateRequestFacts>;
   /** PEM of the signed certificate. */
-  signCertificate(csrPem: string, options: SigningOptions): Promise<string> | string;
+  signCertificate(csrPem: string, options: SigningOptions): Promise<string>;
 }
 
 export interface ControllerManagerOptions {

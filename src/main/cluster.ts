@@ -1,0 +1,216 @@
+// Owns a whole cluster in this process: `startCluster()` for tests and programs, and what `k8ts up` runs.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/log.ts';
+import { type Random, systemRandom } from '../base/random.ts';
+import { taskGroup } from '../base/task-group.ts';
+import type { Progress } from '../cli/progress.ts';
+import type { Client } from '../client/client.ts';
+import type { KubeconfigEntry } from '../client/kubeconfig.ts';
+import type { HostTools } from '../kubelet/host/tools.ts';
+import type { Store } from '../store/store.ts';
+import {
+  componentDeps,
+  type ControlPlaneDeps,
+  startApiServer,
+  startControllers,
+  startScheduler,
+} from './components/control-plane.ts';
+import { hostAddress } from './host-address.ts';
+import { openPki, type Pki } from './pki.ts';
+import { guard } from './data-directory.ts';
+import { UserError } from './user-error.ts';
+import { version } from './version.ts';
+
+export interface ClusterOptions {
+  /** Default "k8ts". */
+  readonly name?: string;
+  /** Everything is kept here; absent: in memory, gone with `stop()`. */
+  readonly dataDir?: string;
+  /** Default "simulated". "real" needs Linux, root, `dataDir` and `hostTools`. */
+  readonly node?: 'real' | 'simulated' | 'none';
+  /** Default 1. */
+  readonly nodes?: number;
+  /** Of the API server; 0 or absent takes 6443 if free, else any. */
+  readonly port?: number;
+  readonly serviceSubnet?: string;
+  readonly podSubnet?: string;
+  readonly hostTools?: HostTools;
+  /** PATH for the programs that a real node runs. */
+  readonly searchPath?: string;
+  /** Default: the host's name. Simulated nodes get a number behind it. */
+  readonly nodeName?: string;
+  /** Upstream flags a component. */
+  readonly componentArgs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** --controllers of the controller manager. Default ["*"]. */
+  readonly controllers?: readonly string[];
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logs?: (component: string) => Logger;
+  readonly progress?: Progress;
+}
+
+export interface Cluster {
+  /** What the API server calls itself: "v1.37.2+k8ts.…". */
+  readonly version: string;
+  /** "https://127.0.0.1:6443" */
+  readonly server: string;
+  readonly port: number;
+  /** As cluster administrator, without sockets. */
+  readonly client: Client;
+  /** Everything that kubectl needs, under this name. */
+  kubeconfigEntry(name: string): KubeconfigEntry;
+  /** Rejects when a component fails; never resolves. */
+  readonly failed: Promise<never>;
+  /** Ends all components and, on a real node, all containers. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const quiet: Progress = { stage: async (_title, work) => work(() => undefined), note: () => undefined };
+
+/** Starts a cluster; resolves when its API server is ready and its nodes are. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const show = options.progress ?? quiet;
+  const deps: ControlPlaneDeps = {
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    logs: options.logs ?? (() => silentLogger),
+    group: taskGroup(),
+  };
+  const serviceSubnet = options.serviceSubnet ?? '10.96.0.0/16';
+  const podSubnet = options.podSubnet ?? '10.244.0.0/16';
+  const address = hostAddress();
+  let store: Store | undefined;
+  const stop = async (): Promise<void> => {
+    await deps.group.stop();
+    await store?.close();
+  };
+  try {
+    const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
+    store = await openStore(options, deps);
+    const serving = await show.stage('API server', async (detail) => {
+      const started = await startApiServer(
+        {
+          ...(options.node !== 'real' && { bindAddress: '127.0.0.1' }),
+          securePort: options.port ?? 0,
+          tls: { certificate: pki.apiServer.certificatePem, key: pki.apiServer.keyPem },
+          clientCa: pki.ca.certificatePem,
+          requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
+          serviceAccounts: { signingKey: pki.serviceAccountKeyPem },
+          serviceClusterIpRange: serviceSubnet,
+        },
+        pki,
+        store!,
+        deps,
+      );
+      detail(`https://127.0.0.1:${started.port}`);
+      return started;
+    });
+    const component = componentDeps(serving.server, deps);
+    await show.stage('Controllers and scheduler', () => {
+      startControllers(
+        { podSubnet, ...(options.controllers && { controllers: options.controllers }) },
+        pki,
+        component,
+        deps,
+      );
+      startScheduler(component, deps);
+    });
+    return clusterOf(
+      serving.port,
+      component('k8ts', { name: 'kubernetes-admin', groups: ['system:masters'] }).client,
+      pki,
+      deps,
+      stop,
+    );
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+}
+
+function clusterOf(
+  port: number,
+  client: Client,
+  pki: Pki,
+  { group }: ControlPlaneDeps,
+  stop: () => Promise<void>,
+): Cluster {
+  const server = `https://127.0.0.1:${port}`;
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const failed = new Promise<never>((_, reject) => {
+    group.done.catch(reject);
+  });
+  failed.catch(() => undefined);
+  let stopped: Promise<void> | undefined;
+  return {
+    version: version.gitVersion,
+    server,
+    port,
+    client,
+    failed,
+    kubeconfigEntry: (name) => ({
+      name,
+      cluster: { server, 'certificate-authority-data': base64(pki.ca.certificatePem) },
+      user: {
+        'client-certificate-data': base64(pki.admin.certificatePem),
+        'client-key-data': base64(pki.admin.keyPem),
+      },
+    }),
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+function openClusterPki(
+  { dataDir }: ClusterOptions,
+  serviceSubnet: string,
+  address: string | undefined,
+  deps: ControlPlaneDeps,
+): Promise<Pki> {
+  const service = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ];
+  return openPki(
+    dataDir === undefined ? undefined : join(dataDir, 'pki'),
+    {
+      dnsNames: ['localhost', hostname().toLowerCase(), ...service],
+      ipAddresses: ['127.0.0.1', '::1', firstAddress(serviceSubnet), ...(address === undefined ? [] : [address])],
+    },
+    deps,
+  );
+}
+
+/** The address of the `kubernetes` Service: the first of the range. */
+function firstAddress(subnet: string): string {
+  const [base = ''] = subnet.split('/');
+  const parts = base.split('.').map(Number);
+  return [...parts.slice(0, 3), (parts[3] ?? 0) + 1].join('.');
+}
+
+async function openStore({ dataDir }: ClusterOptions, { clock, random, logs }: ControlPlaneDeps): Promise<Store> {
+  const deps = { clock, random, log: logs('store') };
+  if (dataDir === undefined) {
+    const { memoryStore } = await import('../store/memory.ts');
+    return memoryStore(deps);
+  }
+  const { openEmbeddedStore } = await import('../store/embedded/embedded.ts');
+  const { StoreCorrupt } = await import('../store/store.ts');
+  try {
+    return await openEmbeddedStore(join(dataDir, 'store'), deps);
+  } catch (error) {
+    if (error instanceof StoreCorrupt)
+      throw new UserError(
+        `the store is damaged: ${error.message}`,
+        'restore a backup, or start afresh with `k8ts reset`',
+      );
+    if ((error as NodeJS.ErrnoException).code !== undefined)
+      return guard(join(dataDir, 'store'), () => {
+        throw error;
+      });
+    throw error;
+  }
+}

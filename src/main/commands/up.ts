@@ -1,0 +1,144 @@
+// `k8ts up`: a cluster from its directory, in the foreground, until a signal ends it.
+import { hostname } from 'node:os';
+import { systemClock } from '../../base/clock.ts';
+import { logger, type LogLevel } from '../../base/log.ts';
+import { type Progress, progress } from '../../cli/progress.ts';
+import { updateKubeconfig, withEntry } from '../../client/kubeconfig.ts';
+import { findHostTools, type HostTools, whyNoRealNode } from '../../kubelet/host/tools.ts';
+import { type Cluster, startCluster } from '../cluster.ts';
+import { componentLogs } from '../component-logs.ts';
+import { checkConfig, type ClusterConfig, type NodeKind, readConfigFile } from '../config-file.ts';
+import { type DataDirectory, openDataDirectory } from '../data-directory.ts';
+import { provideHostTools } from '../host-packages.ts';
+import { contextName, dataDirectoryOf, type Environment, kubeconfigPath, thisEnvironment } from '../places.ts';
+import { UserError } from '../user-error.ts';
+
+export interface UpOptions extends ClusterConfig {
+  readonly config?: string;
+  readonly logLevel?: LogLevel;
+}
+
+export async function up(flags: Readonly<Record<string, unknown>>): Promise<void> {
+  const { config: file, logLevel = 'info', ...given } = flags as UpOptions;
+  const environment = thisEnvironment();
+  const fromFile = file === undefined ? {} : readConfigFile(file);
+  const config = checkConfig({ ...fromFile, ...withoutDefaults(given, fromFile) }, 'the command line');
+  const show = progress(
+    { write: (text) => void process.stdout.write(text), interactive: process.stdout.isTTY === true },
+    systemClock,
+  );
+  const stopping = untilSignal();
+  const directory = openDataDirectory(dataDirectoryOf(config, environment), {
+    name: config.name ?? 'k8ts',
+    createdAt: new Date().toISOString(),
+    serviceSubnet: config.serviceSubnet ?? '10.96.0.0/16',
+    podSubnet: config.podSubnet ?? '10.244.0.0/16',
+    node: config.node ?? defaultNode(environment, show),
+    nodes: config.nodes ?? 1,
+    port: config.port ?? 0,
+  });
+  try {
+    await run(config, directory, environment, show, logLevel, stopping);
+  } finally {
+    directory.release();
+  }
+}
+
+async function run(
+  config: ClusterConfig,
+  directory: DataDirectory,
+  environment: Environment,
+  show: Progress,
+  logLevel: LogLevel,
+  stopping: Promise<NodeJS.Signals>,
+): Promise<void> {
+  const record = keptRecord(config, directory);
+  const tools = record.node === 'real' ? await hostTools(config, environment, show) : undefined;
+  const context = contextName(record.name);
+  const logs = componentLogs(directory.logs, logLevel);
+  const cluster = await startCluster({
+    ...record,
+    dataDir: directory.path,
+    ...(tools && { hostTools: tools }),
+    searchPath: environment.variables['PATH'] ?? '',
+    nodeName: hostname().toLowerCase(),
+    componentArgs: config.componentArgs ?? {},
+    logs: logs.of,
+    progress: show,
+  });
+  try {
+    if (record.port !== cluster.port) directory.writeRecord({ ...record, port: cluster.port });
+    const kubeconfig = kubeconfigPath(config.kubeconfig, environment);
+    await updateKubeconfig(kubeconfig, (before) => withEntry(before, cluster.kubeconfigEntry(context)), systemClock);
+    directory.writeRunning({ server: cluster.server, context, kubeconfig });
+    process.stdout.write(summary(cluster, context, kubeconfig, directory.path));
+    await Promise.race([stopping, cluster.failed]);
+    process.stdout.write('\n');
+  } finally {
+    await show.stage('Stopping', () => cluster.stop());
+    logs.close();
+  }
+}
+
+/** Flags win over the file; a flag's default must not. */
+function withoutDefaults(given: ClusterConfig, fromFile: ClusterConfig): ClusterConfig {
+  const { name, install, ...rest } = given;
+  return {
+    ...rest,
+    ...((fromFile.name === undefined || name !== 'k8ts') && { name }),
+    ...((fromFile.install === undefined || install === false) && { install }),
+  };
+}
+
+function defaultNode(environment: Environment, show: Progress): NodeKind {
+  const why = whyNoRealNode(environment);
+  if (why === undefined) return 'real';
+  show.note(`simulated nodes: ${why}; pods are scheduled and become Ready, but run no containers`);
+  return 'simulated';
+}
+
+/** What a directory was made with stays; the count of nodes and the port may change from start to start. */
+function keptRecord(config: ClusterConfig, { record, path }: DataDirectory) {
+  for (const key of ['node', 'serviceSubnet', 'podSubnet', 'name'] as const) {
+    const wanted = config[key];
+    if (wanted !== undefined && wanted !== record[key]) {
+      throw new UserError(
+        `the cluster in ${path} has ${key} ${record[key]}, not ${wanted}`,
+        'remove it with `k8ts reset`, or take another --name',
+      );
+    }
+  }
+  return { ...record, nodes: config.nodes ?? record.nodes, port: config.port ?? record.port };
+}
+
+async function hostTools(config: ClusterConfig, environment: Environment, show: Progress): Promise<HostTools> {
+  const why = whyNoRealNode(environment);
+  if (why !== undefined) throw new UserError(`a real node cannot run here: ${why}`, 'use --node simulated');
+  const path = environment.variables['PATH'] ?? '';
+  const found = findHostTools(path);
+  return found.missing.length === 0 ? found : provideHostTools(path, config.install ?? true, show);
+}
+
+function summary(cluster: Cluster, context: string, kubeconfig: string, path: string): string {
+  return `
+ Kubernetes ${cluster.version} answers at ${cluster.server}
+   kubeconfig  context "${context}" in ${kubeconfig}
+   directory   ${path}
+
+ Try it      kubectl --context ${context} get nodes
+             kubectl --context ${context} apply -f examples/hello.yaml
+ Stop it     Ctrl-C here, or \`k8ts down\`; \`k8ts up\` continues it, \`k8ts reset\` removes it
+`;
+}
+
+/** The first signal stops in order; a second one ends at once. */
+function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(name, () => {
+        resolve(name);
+        process.once(name, () => process.exit(130));
+      });
+    }
+  });
+}

@@ -1,0 +1,149 @@
+// Composes the control plane of one process: the API server on its store, and the controllers and scheduler as callers within.
+import { Agent, get } from 'node:https';
+import type { Clock } from '../../base/clock.ts';
+import { metricsRegistry } from '../../base/metrics.ts';
+import type { Random } from '../../base/random.ts';
+import type { TaskGroup } from '../../base/task-group.ts';
+import type { Logger } from '../../base/log.ts';
+import { client } from '../../client/rest.ts';
+import { controllerManager } from '../../controllers/manager/manager.ts';
+import { type ApiServer, apiServer } from '../../server/api-server.ts';
+import type { ApiServerDeps, ApiServerOptions } from '../../server/options.ts';
+import type { Store } from '../../store/store.ts';
+import { certificateAuthority } from '../certificate-authority.ts';
+import type { Pki } from '../pki.ts';
+import { UserError } from '../user-error.ts';
+import type { ComponentDeps } from './component.ts';
+import { runScheduler } from './scheduler.ts';
+
+export interface ControlPlaneDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logs: (component: string) => Logger;
+  readonly group: TaskGroup;
+}
+
+/** A user of this process, as its certificate would say. */
+interface Identity {
+  readonly name: string;
+  readonly groups?: readonly string[];
+}
+
+export type ComponentOf = (component: string, identity: Identity) => ComponentDeps;
+
+/** What a component in this process works with: a client that speaks as `identity`, its log and metrics. */
+export function componentDeps(server: ApiServer, { clock, random, logs }: ControlPlaneDeps): ComponentOf {
+  return (component, { name, groups = [] }) => ({
+    client: client(server.inProcess({ name, groups: [...groups, 'system:authenticated'] }, component)),
+    clock,
+    random,
+    logger: logs(component),
+    metrics: metricsRegistry(),
+  });
+}
+
+/** The first start takes upstream's port when it is free; a port that was asked for or kept must be had. */
+const usualPort = 6443;
+
+export interface ServingServer {
+  readonly server: ApiServer;
+  readonly port: number;
+}
+
+/** Starts the API server in `group` and resolves when it says that it is ready. */
+export async function startApiServer(
+  options: ApiServerOptions,
+  pki: Pki,
+  store: Store,
+  { clock, random, logs, group }: ControlPlaneDeps,
+  extra: Pick<ApiServerDeps, 'actions'> = {},
+): Promise<ServingServer> {
+  const make = (securePort: number) =>
+    apiServer(
+      { ...options, securePort },
+      { store, exclusiveStore: true, clock, random, log: logs('kube-apiserver'), metrics: metricsRegistry(), ...extra },
+    );
+  const ports = options.securePort === 0 ? [usualPort, 0] : [options.securePort];
+  for (const wanted of ports) {
+    const server = make(wanted);
+    let isStarting = true;
+    group.run('kube-apiserver', async (signal) => {
+      try {
+        await server.run(signal);
+      } catch (error) {
+        // While it starts the caller hears of it through `ready`, and may try another port.
+        if (!isStarting) throw error;
+      }
+    });
+    try {
+      const { port } = await server.ready;
+      isStarting = false;
+      await untilReady(port, pki, clock);
+      return { server, port };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      if (wanted === ports.at(-1))
+        throw new UserError(
+          `port ${wanted} is taken by another program`,
+          'choose another with --port, or stop that program',
+        );
+    }
+  }
+  throw new Error('unreachable: the last port either serves or throws');
+}
+
+/** Asks /readyz over HTTPS as any client would: certificates, listener and store are then proven to work together. */
+async function untilReady(port: number, pki: Pki, clock: Clock): Promise<void> {
+  const agent = new Agent({ ca: pki.ca.certificatePem, keepAlive: true });
+  const deadline = clock.monotonic() + 30_000;
+  try {
+    for (;;) {
+      const answer = await ask(port, agent);
+      if (answer.code === 200) return;
+      if (clock.monotonic() > deadline) throw new Error(`/readyz answers ${answer.code}: ${answer.text}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  } finally {
+    agent.destroy();
+  }
+}
+
+function ask(port: number, agent: Agent): Promise<{ code: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', servername: 'localhost', port, path: '/readyz', agent }, (answer) => {
+      let text = '';
+      answer.on('data', (data: Buffer) => {
+        text += data.toString();
+      });
+      answer.on('end', () => resolve({ code: answer.statusCode ?? 0, text }));
+    }).on('error', reject);
+  });
+}
+
+export interface ControllersOptions {
+  readonly controllers?: readonly string[];
+  readonly podSubnet: string;
+}
+
+export function startControllers(
+  options: ControllersOptions,
+  pki: Pki,
+  component: ComponentOf,
+  { group, random }: ControlPlaneDeps,
+): void {
+  const manager = controllerManager(
+    {
+      ...(options.controllers && { controllers: options.controllers }),
+      rootCaPem: pki.ca.certificatePem,
+      certificateAuthority: certificateAuthority(pki.ca, random),
+      clusterCidrs: [options.podSubnet],
+    },
+    component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
+  );
+  group.run('kube-controller-manager', (signal) => manager.run(signal));
+}
+
+export function startScheduler(component: ComponentOf, { group }: ControlPlaneDeps): void {
+  const deps = component('kube-scheduler', { name: 'system:kube-scheduler' });
+  group.run('kube-scheduler', (signal) => runScheduler({}, deps, signal));
+}

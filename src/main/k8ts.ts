@@ -1,0 +1,91 @@
+// The command `k8ts`: reads argv and the environment, loads the command's module only when it is asked for.
+import { Command, InvalidArgumentError } from 'commander';
+import { UserError } from './user-error.ts';
+import { version } from './version.ts';
+
+/** Components that start alone, with upstream's flag names. */
+const components: Readonly<Record<string, string>> = {
+  'kube-apiserver': 'the API server, on an embedded store or etcd',
+  'kube-controller-manager': 'the controllers',
+  'kube-scheduler': 'the scheduler',
+  kubelet: 'the node agent, over CRI',
+  'kube-proxy': "Services on a node's iptables",
+  dns: 'the cluster DNS server',
+};
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('must be a whole number');
+  return Number(text);
+}
+
+function program(): Command {
+  const k8ts = new Command('k8ts')
+    .description('Kubernetes in TypeScript: a cluster in one process, or component by component')
+    .version(version.gitVersion, '-V, --version')
+    .enablePositionalOptions()
+    .showHelpAfterError('(see k8ts --help)');
+  const here = (command: Command) =>
+    command
+      .option('--name <name>', 'the cluster', 'k8ts')
+      .option('--data-dir <path>', "the cluster's directory (default: by name)");
+
+  here(k8ts.command('up').description('start a cluster, or continue it from its directory; Ctrl-C stops it'))
+    .option('--node <kind>', 'real (containers on this host), simulated, or none (default: real as root on Linux)')
+    .option('--nodes <count>', 'how many nodes', wholeNumber)
+    .option('--port <port>', 'of the API server (default: 6443 if free)', wholeNumber)
+    .option('--config <file>', 'YAML of kind Cluster; flags win over it')
+    .option('--kubeconfig <file>', "where to add the cluster's context (default: $KUBECONFIG or ~/.kube/config)")
+    .option('--no-install', 'do not install missing host packages')
+    .option('--log-level <level>', "of the components' logs: debug, info, warn, error", 'info')
+    .action(async (options: Record<string, unknown>) => (await import('./commands/up.ts')).up(options));
+  here(k8ts.command('down').description('stop a running cluster; its directory stays')).action(
+    async (options: Record<string, string>) => (await import('./commands/down.ts')).down(options),
+  );
+  here(
+    k8ts
+      .command('reset')
+      .description('stop a cluster and remove all of it: objects, containers, network, kubeconfig context'),
+  )
+    .option('--kubeconfig <file>', 'where its context is')
+    .action(async (options: Record<string, string>) => (await import('./commands/reset.ts')).reset(options));
+  here(k8ts.command('status').description('what runs, and how it is'))
+    .option('-o, --output <format>', 'json, or text')
+    .action(async (options: Record<string, string>) => (await import('./commands/status.ts')).status(options));
+  here(
+    k8ts
+      .command('logs')
+      .description("a component's log")
+      .argument('[component]', 'such as kubelet; without it the list'),
+  )
+    .option('-f, --follow', 'go on as lines come')
+    .option('--tail <lines>', 'only the last lines', wholeNumber)
+    .action(async (component: string | undefined, options: Record<string, unknown>) =>
+      (await import('./commands/logs.ts')).logs(component, options),
+    );
+  for (const [name, description] of Object.entries(components)) {
+    k8ts
+      .command(name)
+      .description(description)
+      .helpOption(false)
+      .allowUnknownOption()
+      .argument('[flags...]', "upstream's flags; --help lists them")
+      .passThroughOptions()
+      .action(async (flags: string[]) => (await import('./commands/component.ts')).component(name, flags));
+  }
+  return k8ts;
+}
+
+async function main(): Promise<void> {
+  try {
+    await program().parseAsync(process.argv);
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof UserError) process.stderr.write(`k8ts: ${error.message}\n      ${error.advice}\n`);
+    else
+      process.stderr.write(
+        `k8ts: this should not have happened: ${error instanceof Error ? error.stack : String(error)}\n`,
+      );
+  }
+}
+
+await main();
