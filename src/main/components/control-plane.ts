@@ -138,7 +138,7 @@ export function startControllers(
       certificateAuthority: certificateAuthority(pki.ca, random),
       clusterCidrs: [options.podSubnet],
     },
-    component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
+    component('kube-controller-manager', { name: 'system:kube-controller-manager', groups: ['system:masters'] }),
   );
   group.run('kube-controller-manager', (signal) => manager.run(signal));
 }

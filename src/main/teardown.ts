@@ -1,0 +1,103 @@
+// Owns taking a real node off the host: its containers, its containerd, and what it changed of the host's network.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { runCommand } from '../base/run-command.ts';
+import { connectCri } from '../kubelet/cri.ts';
+import { type ContainerdPaths, containerdPaths } from '../kubelet/host/containerd-config.ts';
+import { containerdPid, shimPids, stopContainerd } from '../kubelet/host/containerd.ts';
+import { restoreKernelSettings } from '../kubelet/host/kernel.ts';
+import { iptablesProxier } from '../proxy/iptables/proxier.ts';
+
+/** Where a real node keeps its things below the cluster's directory. */
+export function nodePaths(dataDir: string) {
+  const folder = join(dataDir, 'node');
+  return {
+    folder,
+    containerd: containerdPaths(join(folder, 'containerd')),
+    kubelet: join(folder, 'kubelet'),
+    kernelSettings: join(folder, 'kernel-settings.json'),
+    network: join(folder, 'network.json'),
+  };
+}
+
+/**
+ * Ends all containers and gives the host its network and settings back. "remove" also forgets stopped containers and
+ * their network namespaces. False when there was no node. Nothing of the host's own containerd is touched.
+ */
+export async function removeNode(dataDir: string, mode: 'stop' | 'remove'): Promise<boolean> {
+  const paths = nodePaths(dataDir);
+  if (!existsSync(paths.folder)) return false;
+  const wasRunning = containerdPid(paths.containerd) !== undefined;
+  if (wasRunning) await endSandboxes(paths.containerd, mode);
+  await stopContainerd(paths.containerd, systemClock);
+  endShims(paths.containerd);
+  await unmountBelow(paths.folder);
+  await restoreNetwork(paths.network);
+  restoreKernelSettings(paths.kernelSettings);
+  return wasRunning;
+}
+
+async function endSandboxes(paths: ContainerdPaths, mode: 'stop' | 'remove'): Promise<void> {
+  const cri = await connectCri(`unix:${paths.socket}`);
+  try {
+    const { containers } = await cri.runtime.listContainers({ filter: { state: { state: 1 } } });
+    await Promise.all(containers.map(({ id }) => cri.runtime.stopContainer({ containerId: id, timeout: 2n })));
+    const { items } = await cri.runtime.listPodSandbox({});
+    await Promise.all(
+      items.map(async ({ id }) => {
+        await cri.runtime.stopPodSandbox({ podSandboxId: id });
+        if (mode === 'remove') await cri.runtime.removePodSandbox({ podSandboxId: id });
+      }),
+    );
+  } finally {
+    cri.close();
+  }
+}
+
+/** Containers of a containerd that was killed go on under their shims: without it only the shims can be ended. */
+function endShims(paths: ContainerdPaths): void {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  for (const pid of shimPids(paths, pids)) process.kill(pid, 'SIGKILL');
+}
+
+async function unmountBelow(folder: string): Promise<void> {
+  const mounted = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => (line.split(' ')[1] ?? '').replaceAll('\\040', ' '))
+    .filter((path) => path.startsWith(`${folder}/`))
+    .toSorted((a, b) => b.length - a.length);
+  for (const path of mounted) await runCommand('umount', ['-l', path]);
+}
+
+/** What a node has put into the host's network, remembered for whoever takes it out. */
+export interface NetworkRecord {
+  readonly bridge: string;
+  readonly clusterCidr: string;
+}
+
+async function restoreNetwork(file: string): Promise<void> {
+  if (!existsSync(file)) return;
+  const { bridge } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
+  await iptablesProxier({ command: 'iptables', family: 'IPv4' } as never, runCommand).cleanup();
+  await runCommand('ip', ['link', 'delete', bridge]);
+  await removeCniChains();
+}
+
+/** The portmap and bridge plugins leave their chains when containers end without them. */
+async function removeCniChains(): Promise<void> {
+  const { stdout } = await runCommand('iptables-save', ['-t', 'nat']);
+  const lines = stdout.split('\n');
+  const chains = lines.flatMap((line) => /^:(CNI-\S+)/.exec(line)?.[1] ?? []);
+  if (chains.length === 0) return;
+  const jumps = lines.filter((line) => /^-A (?!CNI-)\S+ .*-j CNI-/.test(line)).map((line) => line.replace(/^-A/, '-D'));
+  const input = [
+    '*nat',
+    ...chains.map((chain) => `:${chain} - [0:0]`),
+    ...jumps,
+    ...chains.map((chain) => `-X ${chain}`),
+    'COMMIT',
+    '',
+  ];
+  await runCommand('iptables-restore', ['-w', '5', '--noflush'], { input: input.join('\n') });
+}
