@@ -7,7 +7,7 @@ import { connectCri } from '../kubelet/cri.ts';
 import { type ContainerdPaths, containerdPaths } from '../kubelet/host/containerd-config.ts';
 import { containerdPid, shimPids, stopContainerd } from '../kubelet/host/containerd.ts';
 import { restoreKernelSettings } from '../kubelet/host/kernel.ts';
-import { iptablesProxier } from '../proxy/iptables/proxier.ts';
+import { cleanUpIptables } from '../proxy/iptables/proxier.ts';
 
 /** Where a real node keeps its things below the cluster's directory. */
 export function nodePaths(dataDir: string) {
@@ -41,7 +41,7 @@ export async function removeNode(dataDir: string, mode: 'stop' | 'remove'): Prom
 async function endSandboxes(paths: ContainerdPaths, mode: 'stop' | 'remove'): Promise<void> {
   const cri = await connectCri(`unix:${paths.socket}`);
   try {
-    const { containers } = await cri.runtime.listContainers({ filter: { state: { state: 1 } } });
+    const { containers } = await cri.runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } });
     await Promise.all(containers.map(({ id }) => cri.runtime.stopContainer({ containerId: id, timeout: 2n })));
     const { items } = await cri.runtime.listPodSandbox({});
     await Promise.all(
@@ -79,7 +79,7 @@ export interface NetworkRecord {
 async function restoreNetwork(file: string): Promise<void> {
   if (!existsSync(file)) return;
   const { bridge } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
-  await iptablesProxier({ command: 'iptables', family: 'IPv4' } as never, runCommand).cleanup();
+  await cleanUpIptables({ command: 'iptables' }, runCommand);
   await runCommand('ip', ['link', 'delete', bridge]);
   await removeCniChains();
 }

@@ -4,7 +4,6 @@ import { nodes, pods } from '../../api/generated/resources.ts';
 import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { systemClock } from '../../base/clock.ts';
-import { systemRandom } from '../../base/random.ts';
 import { transportFromKubeconfig } from '../../client/credentials.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { readRecord, readRunning } from '../data-directory.ts';
@@ -54,7 +53,6 @@ async function clusterStatus(path: string): Promise<ClusterStatus> {
   const transport = await transportFromKubeconfig(config, {
     userAgent: 'k8ts-status',
     clock: systemClock,
-    random: systemRandom,
   });
   try {
     const api = client(transport);

@@ -65,29 +65,48 @@ class IptablesProxier implements Proxier {
     return intact;
   }
 
-  async cleanup(): Promise<void> {
+  cleanup(): Promise<void> {
     this.#current = undefined;
     this.#rules.clear();
-    const input = cleanupInput(parseSave(await this.#save()));
-    if (input !== '') await this.#restore(input);
+    return cleanUpIptables(this.#options, this.#run);
   }
 
-  async #save(): Promise<string> {
-    const { code, stdout, stderr } = await this.#tool('-save', []);
-    if (code !== 0) throw new Error(`${this.#options.command}-save failed: ${stderr.trim()}`);
-    return stdout;
+  #save(): Promise<string> {
+    return save(this.#options, this.#run);
   }
 
-  async #restore(input: string): Promise<void> {
-    const { code, stderr } = await this.#tool('-restore', ['-w', '5', '--noflush'], input);
-    if (code === 0) return;
-    const line = Number(/line:? (\d+)/.exec(stderr)?.[1] ?? 0);
-    const at = line > 0 ? ` (${input.split('\n')[line - 1]})` : '';
-    throw new Error(`${this.#options.command}-restore failed: ${stderr.trim().slice(0, 1000)}${at}`);
+  #restore(input: string): Promise<void> {
+    return restore(this.#options, this.#run, input);
   }
 
-  #tool(suffix: string, args: readonly string[], input?: string) {
-    const words = [...(this.#options.prefix ?? []), `${this.#options.command}${suffix}`, ...args];
-    return this.#run(words[0]!, words.slice(1), { ...(input !== undefined && { input }), timeoutMs: 60_000 });
+  #tool(suffix: string, args: readonly string[]) {
+    return tool(this.#options, this.#run, suffix, args);
   }
+}
+
+/** Removes every chain and rule of kube-proxy, whichever process made them. */
+export async function cleanUpIptables(tools: Tools, run: RunCommand): Promise<void> {
+  const input = cleanupInput(parseSave(await save(tools, run)));
+  if (input !== '') await restore(tools, run, input);
+}
+
+type Tools = Pick<IptablesOptions, 'command' | 'prefix'>;
+
+async function save(tools: Tools, run: RunCommand): Promise<string> {
+  const { code, stdout, stderr } = await tool(tools, run, '-save', []);
+  if (code !== 0) throw new Error(`${tools.command}-save failed: ${stderr.trim()}`);
+  return stdout;
+}
+
+async function restore(tools: Tools, run: RunCommand, input: string): Promise<void> {
+  const { code, stderr } = await tool(tools, run, '-restore', ['-w', '5', '--noflush'], input);
+  if (code === 0) return;
+  const line = Number(/line:? (\d+)/.exec(stderr)?.[1] ?? 0);
+  const at = line > 0 ? ` (${input.split('\n')[line - 1]})` : '';
+  throw new Error(`${tools.command}-restore failed: ${stderr.trim().slice(0, 1000)}${at}`);
+}
+
+function tool(tools: Tools, run: RunCommand, suffix: string, args: readonly string[], input?: string) {
+  const words = [...(tools.prefix ?? []), `${tools.command}${suffix}`, ...args];
+  return run(words[0]!, words.slice(1), { ...(input !== undefined && { input }), timeoutMs: 60_000 });
 }

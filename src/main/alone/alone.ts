@@ -1,0 +1,55 @@
+// Owns what components started alone have in common: flags, logging, their kubeconfig, and the signals that end them.
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { metricsRegistry } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { FlagTable } from '../../cli/flags.ts';
+import { transportFromKubeconfig } from '../../client/credentials.ts';
+import { KubeconfigError, loadKubeconfig } from '../../client/kubeconfig.ts';
+import { client } from '../../client/rest.ts';
+import type { ComponentDeps } from '../components/component.ts';
+import { UserError } from '../user-error.ts';
+
+export interface AloneDeps {
+  readonly logger: Logger;
+  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Says on standard error that the component does its work now. */
+  ready(text: string): void;
+}
+
+export const commonFlags = {
+  v: { type: 'number', help: 'how much is logged: 0 what matters, 4 and more everything', default: '0' },
+  'log-level': { type: 'text', help: 'debug, info, warn or error; wins over --v' },
+} as const satisfies FlagTable;
+
+export const kubeconfigFlags = {
+  kubeconfig: { type: 'text', help: 'how to reach and log in to the API server' },
+  master: { type: 'text', help: 'address of the API server; wins over the kubeconfig' },
+} as const satisfies FlagTable;
+
+export const electionFlags = {
+  'leader-elect': { type: 'switch', help: 'only one of several is active', default: 'true' },
+  'leader-elect-lease-duration': { type: 'duration', help: 'how long others leave a silent leader alone', default: '15s' },
+  'leader-elect-renew-deadline': { type: 'duration', help: 'how long a leader tries to renew', default: '10s' },
+  'leader-elect-retry-period': { type: 'duration', help: 'time between tries', default: '2s' },
+} as const satisfies FlagTable;
+
+/** The component's client by its --kubeconfig. Throws UserError when it cannot be used. */
+export async function depsFromKubeconfig(
+  { kubeconfig, master }: { readonly kubeconfig: string | undefined; readonly master: string | undefined },
+  component: string,
+  { logger, signal }: AloneDeps,
+): Promise<ComponentDeps> {
+  if (kubeconfig === undefined) throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
+  try {
+    const config = await loadKubeconfig([kubeconfig]);
+    if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;
+    const transport = await transportFromKubeconfig(config, { clock: systemClock, userAgent: component });
+    signal.addEventListener('abort', () => systemClock.after(2000, () => transport.close()), { once: true });
+    return { client: client(transport), clock: systemClock, random: systemRandom, logger, metrics: metricsRegistry() };
+  } catch (error) {
+    if (error instanceof KubeconfigError) throw new UserError(error.message, 'correct the kubeconfig');
+    throw error;
+  }
+}

@@ -1,0 +1,179 @@
+// `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { metricsRegistry } from '../../base/metrics.ts';
+import { systemRandom } from '../../base/random.ts';
+import type { FlagTable, Values } from '../../cli/flags.ts';
+import { apiServer } from '../../server/api-server.ts';
+import type { ApiServerOptions, AuthorizationMode } from '../../server/options.ts';
+import type { Store } from '../../store/store.ts';
+import { hostAddress } from '../host-address.ts';
+import { openPki } from '../pki.ts';
+import { UserError } from '../user-error.ts';
+import { type AloneDeps, commonFlags } from './alone.ts';
+
+const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') => ({ type, help, ignored }) as const;
+
+export const apiServerFlags = {
+  ...commonFlags,
+  'advertise-address': { type: 'text', help: 'address that members of the cluster reach this server by' },
+  'allow-privileged': unneeded('allow privileged containers', 'they are always allowed; PodSecurity decides', 'switch'),
+  'anonymous-auth': { type: 'switch', help: 'accept requests without credentials as system:anonymous', default: 'true' },
+  'api-audiences': { type: 'list', help: 'identifiers of the API, audiences of tokens for it' },
+  'authorization-mode': { type: 'list', help: 'Node, RBAC, AlwaysAllow, AlwaysDeny, in order', default: 'Node,RBAC' },
+  'bind-address': { type: 'text', help: 'address to listen on', default: '0.0.0.0' },
+  'cert-dir': { type: 'text', help: 'where a self-signed serving certificate is kept when none is given', default: '/var/run/kubernetes' },
+  'client-ca-file': { type: 'text', help: 'authorities of client certificates' },
+  'data-dir': { type: 'text', help: 'directory of the embedded store, used without --etcd-servers; in memory when empty' },
+  'disable-admission-plugins': { type: 'list', help: 'plugins to leave out' },
+  'enable-admission-plugins': { type: 'list', help: 'plugins beside the default ones' },
+  'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
+  'enable-priority-and-fairness': unneeded('fair queuing of requests', 'it is always on', 'switch'),
+  'etcd-cafile': { type: 'text', help: 'authority of etcd' },
+  'etcd-certfile': { type: 'text', help: 'client certificate for etcd' },
+  'etcd-compaction-interval': { type: 'duration', help: 'how often superseded versions are dropped', default: '5m' },
+  'etcd-keyfile': { type: 'text', help: 'key of the client certificate for etcd' },
+  'etcd-prefix': unneeded('prefix of keys in etcd', 'it is /registry'),
+  'etcd-servers': { type: 'list', help: 'etcd to store in; without it the embedded store' },
+  'event-ttl': { type: 'duration', help: 'how long events are kept', default: '1h' },
+  'feature-gates': { type: 'map', help: 'features to turn on or off' },
+  'kubelet-client-certificate': { type: 'text', help: 'client certificate for kubelets' },
+  'kubelet-client-key': { type: 'text', help: 'its key' },
+  'kubelet-certificate-authority': { type: 'text', help: 'authority of kubelets' },
+  'kubelet-preferred-address-types': { type: 'list', help: 'which of a node\'s addresses to use, in order' },
+  'max-mutating-requests-inflight': { type: 'number', help: 'writes at once', default: '200' },
+  'max-requests-inflight': { type: 'number', help: 'reads at once', default: '400' },
+  'min-request-timeout': { type: 'number', help: 'seconds that a watch lasts at least', default: '1800' },
+  profiling: unneeded('profiles under /debug/pprof', 'node\'s own inspector is used instead', 'switch'),
+  'proxy-client-cert-file': { type: 'text', help: 'client certificate for aggregated servers and webhooks' },
+  'proxy-client-key-file': { type: 'text', help: 'its key' },
+  'requestheader-allowed-names': { type: 'list', help: 'common names of front proxies' },
+  'requestheader-client-ca-file': { type: 'text', help: 'authority of front proxies' },
+  'requestheader-extra-headers-prefix': { type: 'list', help: 'headers with extra fields of the user' },
+  'requestheader-group-headers': { type: 'list', help: 'headers with groups' },
+  'requestheader-uid-headers': { type: 'list', help: 'headers with the uid' },
+  'requestheader-username-headers': { type: 'list', help: 'headers with the user' },
+  'runtime-config': { type: 'map', help: 'API versions to turn on or off' },
+  'secure-port': { type: 'number', help: 'port to listen on', default: '6443' },
+  'service-account-issuer': { type: 'list', help: 'issuer of ServiceAccount tokens; further ones are accepted' },
+  'service-account-key-file': { type: 'list', help: 'keys that verify ServiceAccount tokens' },
+  'service-account-max-token-expiration': { type: 'duration', help: 'longest life of a token' },
+  'service-account-signing-key-file': { type: 'text', help: 'key that signs ServiceAccount tokens' },
+  'service-cluster-ip-range': { type: 'text', help: 'addresses of Services', default: '10.96.0.0/16' },
+  'service-node-port-range': { type: 'text', help: 'ports of NodePort Services', default: '30000-32767' },
+  'shutdown-delay-duration': { type: 'duration', help: 'how long to go on serving after the signal to stop', default: '0s' },
+  'storage-backend': unneeded('storage engine', 'etcd3 with --etcd-servers, else the embedded one'),
+  'storage-media-type': unneeded('encoding of stored objects', 'protobuf for built-in kinds, as upstream\'s default'),
+  'tls-cert-file': { type: 'text', help: 'serving certificate' },
+  'tls-private-key-file': { type: 'text', help: 'its key' },
+  'token-auth-file': { type: 'text', help: 'static tokens: token,user,uid,"groups"' },
+} as const satisfies FlagTable;
+
+type Flags = Values<typeof apiServerFlags>;
+
+export async function runApiServer(flags: Flags, { logger, signal, ready }: AloneDeps): Promise<void> {
+  const clock = systemClock;
+  const random = systemRandom;
+  const store = await openStore(flags, { clock, random, log: logger.child('store') });
+  try {
+    const server = apiServer(await optionsOf(flags), { store, exclusiveStore: flags['etcd-servers'] === undefined, clock, random, log: logger, metrics: metricsRegistry() });
+    const running = server.run(signal);
+    await Promise.race([server.ready.then(({ port }) => ready(`serving on port ${port}`)), running]);
+    await running;
+  } finally {
+    await store.close();
+  }
+}
+
+async function optionsOf(flags: Flags): Promise<ApiServerOptions> {
+  const signingKey = flags['service-account-signing-key-file'];
+  const clientCa = textOf(flags['client-ca-file']);
+  const frontProxyCa = textOf(flags['requestheader-client-ca-file']);
+  const tokens = textOf(flags['token-auth-file']);
+  const port = flags['secure-port'] ?? 6443;
+  const advertised = flags['advertise-address'] ?? hostAddress();
+  return {
+    bindAddress: flags['bind-address']!,
+    securePort: port,
+    tls: await servingCertificate(flags),
+    ...(clientCa !== undefined && { clientCa }),
+    ...(tokens !== undefined && { tokenFile: tokens }),
+    anonymousAuth: flags['anonymous-auth']!,
+    authorizationModes: flags['authorization-mode'] as readonly AuthorizationMode[],
+    ...(frontProxyCa !== undefined && { requestHeader: requestHeader(flags, frontProxyCa) }),
+    serviceAccounts: await serviceAccounts(flags, signingKey),
+    serviceClusterIpRange: flags['service-cluster-ip-range']!,
+    serviceNodePortRange: flags['service-node-port-range']!,
+    ...(advertised !== undefined && port !== 0 && { advertise: { address: advertised, port } }),
+    enableAdmissionPlugins: flags['enable-admission-plugins'] ?? [],
+    disableAdmissionPlugins: flags['disable-admission-plugins'] ?? [],
+    eventTtlSeconds: flags['event-ttl']! / 1000,
+    minRequestTimeoutSeconds: flags['min-request-timeout']!,
+    maxInflight: flags['max-requests-inflight']! + flags['max-mutating-requests-inflight']!,
+    compactionIntervalMs: flags['etcd-compaction-interval']!,
+    shutdownGraceMs: flags['shutdown-delay-duration']!,
+  };
+}
+
+function requestHeader(flags: Flags, clientCa: string): NonNullable<ApiServerOptions['requestHeader']> {
+  return {
+    clientCa,
+    ...(flags['requestheader-allowed-names'] && { allowedNames: flags['requestheader-allowed-names'] }),
+    ...(flags['requestheader-username-headers'] && { usernameHeaders: flags['requestheader-username-headers'] }),
+    ...(flags['requestheader-group-headers'] && { groupHeaders: flags['requestheader-group-headers'] }),
+    ...(flags['requestheader-extra-headers-prefix'] && { extraHeaderPrefixes: flags['requestheader-extra-headers-prefix'] }),
+    ...(flags['requestheader-uid-headers'] && { uidHeaders: flags['requestheader-uid-headers'] }),
+  };
+}
+
+async function serviceAccounts(flags: Flags, signingKeyFile: string | undefined): Promise<NonNullable<ApiServerOptions['serviceAccounts']>> {
+  const maxExpiration = flags['service-account-max-token-expiration'];
+  return {
+    signingKey: textOf(signingKeyFile) ?? (await ownPki(flags)).serviceAccountKeyPem,
+    verifyKeys: (flags['service-account-key-file'] ?? []).map((file) => textOf(file)!),
+    ...(flags['service-account-issuer'] && { issuers: flags['service-account-issuer'] }),
+    ...(flags['api-audiences'] && { audiences: flags['api-audiences'] }),
+    ...(maxExpiration !== undefined && { maxExpirationSeconds: maxExpiration / 1000 }),
+  };
+}
+
+/** The given certificate, or one of our own below --cert-dir, as upstream makes one. */
+async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']> {
+  const certificate = textOf(flags['tls-cert-file']);
+  const key = textOf(flags['tls-private-key-file']);
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
+  }
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  const { apiServer: own } = await ownPki(flags);
+  return { certificate: own.certificatePem, key: own.keyPem };
+}
+
+function ownPki(flags: Flags) {
+  const address = hostAddress();
+  const names = { dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ipAddresses: ['127.0.0.1', ...(address === undefined ? [] : [address])] };
+  const directory = flags['data-dir'] === undefined ? undefined : join(flags['data-dir'], 'pki');
+  return openPki(directory, names, { clock: systemClock, random: systemRandom });
+}
+
+async function openStore(flags: Flags, deps: Parameters<typeof import('../../store/memory.ts').memoryStore>[0]): Promise<Store> {
+  const endpoints = flags['etcd-servers'];
+  if (endpoints !== undefined) {
+    const { etcdStore } = await import('../../store/etcd/etcd-store.ts');
+    const tls = { ca: textOf(flags['etcd-cafile']), certificate: textOf(flags['etcd-certfile']), key: textOf(flags['etcd-keyfile']) };
+    return etcdStore({ endpoints, ...tls } as never, deps);
+  }
+  if (flags['data-dir'] === undefined) return (await import('../../store/memory.ts')).memoryStore(deps);
+  return (await import('../../store/embedded/embedded.ts')).openEmbeddedStore(join(flags['data-dir'], 'store'), deps);
+}
+
+/** A file's text; undefined when none was named. */
+function textOf(file: string | undefined): string | undefined {
+  if (file === undefined || file === '') return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`, 'check the flag that names it');
+  }
+}
