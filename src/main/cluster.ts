@@ -12,6 +12,7 @@ import type { HostTools } from '../kubelet/host/tools.ts';
 import type { Store } from '../store/store.ts';
 import {
   componentDeps,
+  type ComponentOf,
   type ControlPlaneDeps,
   startApiServer,
   startControllers,
@@ -19,6 +20,8 @@ import {
 } from './components/control-plane.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
+import { removeNode } from './teardown.ts';
+import { startRealNode } from './components/real-node.ts';
 import { guard } from './data-directory.ts';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
@@ -67,6 +70,9 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
+const defaultServiceSubnet = '10.96.0.0/16';
+const defaultPodSubnet = '10.244.0.0/16';
+
 const quiet: Progress = { stage: async (_title, work) => work(() => undefined), note: () => undefined };
 
 /** Starts a cluster; resolves when its API server is ready and its nodes are. */
@@ -78,13 +84,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     logs: options.logs ?? (() => silentLogger),
     group: taskGroup(),
   };
-  const serviceSubnet = options.serviceSubnet ?? '10.96.0.0/16';
-  const podSubnet = options.podSubnet ?? '10.244.0.0/16';
+  const serviceSubnet = options.serviceSubnet ?? defaultServiceSubnet;
+  const podSubnet = options.podSubnet ?? defaultPodSubnet;
   const address = hostAddress();
   let store: Store | undefined;
   const stop = async (): Promise<void> => {
     await deps.group.stop();
     await store?.close();
+    if (options.node === 'real' && options.dataDir !== undefined) await removeNode(options.dataDir, 'stop');
   };
   try {
     const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
@@ -99,6 +106,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
           serviceAccounts: { signingKey: pki.serviceAccountKeyPem },
           serviceClusterIpRange: serviceSubnet,
+          ...(address !== undefined && options.node === 'real' && { advertise: { address, port: options.port ?? 0 } }),
         },
         pki,
         store!,
@@ -128,6 +136,53 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await stop().catch(() => undefined);
     throw error;
   }
+}
+
+async function addRealNode(
+  options: ClusterOptions,
+  address: string | undefined,
+  pki: Pki,
+  component: ComponentOf,
+  deps: ControlPlaneDeps,
+  show: Progress,
+): Promise<void> {
+  const { dataDir, hostTools } = options;
+  if (dataDir === undefined || hostTools === undefined)
+    throw new UserError("a real node needs a directory and the host's tools", 'give dataDir and hostTools');
+  if (address === undefined)
+    throw new UserError(
+      'this host has no address but loopback',
+      'bring up a network interface, or use --node simulated',
+    );
+  const nodeName = options.nodeName ?? hostname().toLowerCase();
+  const serving = await pki.certificate(
+    `kubelet-${nodeName}`,
+    { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] },
+    ['server auth'],
+    { dnsNames: [nodeName], ipAddresses: [address, '127.0.0.1'] },
+  );
+  await startRealNode(
+    {
+      clusterName: options.name ?? 'k8ts',
+      nodeName,
+      address,
+      dataDir,
+      podSubnet: options.podSubnet ?? defaultPodSubnet,
+      dnsAddress: addressIn(options.serviceSubnet ?? defaultServiceSubnet, 10),
+      tools: hostTools,
+      searchPath: options.searchPath ?? '',
+      server: {
+        address: '0.0.0.0',
+        port: 10250,
+        certificate: serving.certificatePem,
+        key: serving.keyPem,
+        clientCa: pki.ca.certificatePem,
+      },
+    },
+    component,
+    deps,
+    show,
+  );
 }
 
 function clusterOf(
@@ -178,17 +233,16 @@ function openClusterPki(
     dataDir === undefined ? undefined : join(dataDir, 'pki'),
     {
       dnsNames: ['localhost', hostname().toLowerCase(), ...service],
-      ipAddresses: ['127.0.0.1', '::1', firstAddress(serviceSubnet), ...(address === undefined ? [] : [address])],
+      ipAddresses: ['127.0.0.1', '::1', addressIn(serviceSubnet, 1), ...(address === undefined ? [] : [address])],
     },
     deps,
   );
 }
 
-/** The address of the `kubernetes` Service: the first of the range. */
-function firstAddress(subnet: string): string {
-  const [base = ''] = subnet.split('/');
-  const parts = base.split('.').map(Number);
-  return [...parts.slice(0, 3), (parts[3] ?? 0) + 1].join('.');
+/** The address at this offset in an IPv4 subnet: 1 is the `kubernetes` Service, 10 the DNS server. */
+function addressIn(subnet: string, offset: number): string {
+  const value = (subnet.split('/')[0] ?? '').split('.').reduce((sum, part) => sum * 256 + Number(part), 0) + offset;
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 }
 
 async function openStore({ dataDir }: ClusterOptions, { clock, random, logs }: ControlPlaneDeps): Promise<Store> {

@@ -30,7 +30,11 @@ export const kubeconfigFlags = {
 
 export const electionFlags = {
   'leader-elect': { type: 'switch', help: 'only one of several is active', default: 'true' },
-  'leader-elect-lease-duration': { type: 'duration', help: 'how long others leave a silent leader alone', default: '15s' },
+  'leader-elect-lease-duration': {
+    type: 'duration',
+    help: 'how long others leave a silent leader alone',
+    default: '15s',
+  },
   'leader-elect-renew-deadline': { type: 'duration', help: 'how long a leader tries to renew', default: '10s' },
   'leader-elect-retry-period': { type: 'duration', help: 'time between tries', default: '2s' },
 } as const satisfies FlagTable;
@@ -41,7 +45,8 @@ export async function depsFromKubeconfig(
   component: string,
   { logger, signal }: AloneDeps,
 ): Promise<ComponentDeps> {
-  if (kubeconfig === undefined) throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
+  if (kubeconfig === undefined)
+    throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
   try {
     const config = await loadKubeconfig([kubeconfig]);
     if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;

@@ -7,25 +7,38 @@ import { systemRandom } from '../../base/random.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { apiServer } from '../../server/api-server.ts';
 import type { ApiServerOptions, AuthorizationMode } from '../../server/options.ts';
+import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { type AloneDeps, commonFlags } from './alone.ts';
 
-const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') => ({ type, help, ignored }) as const;
+const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
+  ({ type, help, ignored }) as const;
 
 export const apiServerFlags = {
   ...commonFlags,
   'advertise-address': { type: 'text', help: 'address that members of the cluster reach this server by' },
   'allow-privileged': unneeded('allow privileged containers', 'they are always allowed; PodSecurity decides', 'switch'),
-  'anonymous-auth': { type: 'switch', help: 'accept requests without credentials as system:anonymous', default: 'true' },
+  'anonymous-auth': {
+    type: 'switch',
+    help: 'accept requests without credentials as system:anonymous',
+    default: 'true',
+  },
   'api-audiences': { type: 'list', help: 'identifiers of the API, audiences of tokens for it' },
   'authorization-mode': { type: 'list', help: 'Node, RBAC, AlwaysAllow, AlwaysDeny, in order', default: 'Node,RBAC' },
   'bind-address': { type: 'text', help: 'address to listen on', default: '0.0.0.0' },
-  'cert-dir': { type: 'text', help: 'where a self-signed serving certificate is kept when none is given', default: '/var/run/kubernetes' },
+  'cert-dir': {
+    type: 'text',
+    help: 'where a self-signed serving certificate is kept when none is given',
+    default: '/var/run/kubernetes',
+  },
   'client-ca-file': { type: 'text', help: 'authorities of client certificates' },
-  'data-dir': { type: 'text', help: 'directory of the embedded store, used without --etcd-servers; in memory when empty' },
+  'data-dir': {
+    type: 'text',
+    help: 'directory of the embedded store, used without --etcd-servers; in memory when empty',
+  },
   'disable-admission-plugins': { type: 'list', help: 'plugins to leave out' },
   'enable-admission-plugins': { type: 'list', help: 'plugins beside the default ones' },
   'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
@@ -41,11 +54,11 @@ export const apiServerFlags = {
   'kubelet-client-certificate': { type: 'text', help: 'client certificate for kubelets' },
   'kubelet-client-key': { type: 'text', help: 'its key' },
   'kubelet-certificate-authority': { type: 'text', help: 'authority of kubelets' },
-  'kubelet-preferred-address-types': { type: 'list', help: 'which of a node\'s addresses to use, in order' },
+  'kubelet-preferred-address-types': { type: 'list', help: "which of a node's addresses to use, in order" },
   'max-mutating-requests-inflight': { type: 'number', help: 'writes at once', default: '200' },
   'max-requests-inflight': { type: 'number', help: 'reads at once', default: '400' },
   'min-request-timeout': { type: 'number', help: 'seconds that a watch lasts at least', default: '1800' },
-  profiling: unneeded('profiles under /debug/pprof', 'node\'s own inspector is used instead', 'switch'),
+  profiling: unneeded('profiles under /debug/pprof', "node's own inspector is used instead", 'switch'),
   'proxy-client-cert-file': { type: 'text', help: 'client certificate for aggregated servers and webhooks' },
   'proxy-client-key-file': { type: 'text', help: 'its key' },
   'requestheader-allowed-names': { type: 'list', help: 'common names of front proxies' },
@@ -62,9 +75,13 @@ export const apiServerFlags = {
   'service-account-signing-key-file': { type: 'text', help: 'key that signs ServiceAccount tokens' },
   'service-cluster-ip-range': { type: 'text', help: 'addresses of Services', default: '10.96.0.0/16' },
   'service-node-port-range': { type: 'text', help: 'ports of NodePort Services', default: '30000-32767' },
-  'shutdown-delay-duration': { type: 'duration', help: 'how long to go on serving after the signal to stop', default: '0s' },
+  'shutdown-delay-duration': {
+    type: 'duration',
+    help: 'how long to go on serving after the signal to stop',
+    default: '0s',
+  },
   'storage-backend': unneeded('storage engine', 'etcd3 with --etcd-servers, else the embedded one'),
-  'storage-media-type': unneeded('encoding of stored objects', 'protobuf for built-in kinds, as upstream\'s default'),
+  'storage-media-type': unneeded('encoding of stored objects', "protobuf for built-in kinds, as upstream's default"),
   'tls-cert-file': { type: 'text', help: 'serving certificate' },
   'tls-private-key-file': { type: 'text', help: 'its key' },
   'token-auth-file': { type: 'text', help: 'static tokens: token,user,uid,"groups"' },
@@ -77,7 +94,14 @@ export async function runApiServer(flags: Flags, { logger, signal, ready }: Alon
   const random = systemRandom;
   const store = await openStore(flags, { clock, random, log: logger.child('store') });
   try {
-    const server = apiServer(await optionsOf(flags), { store, exclusiveStore: flags['etcd-servers'] === undefined, clock, random, log: logger, metrics: metricsRegistry() });
+    const server = apiServer(await optionsOf(flags), {
+      store,
+      exclusiveStore: flags['etcd-servers'] === undefined,
+      clock,
+      random,
+      log: logger,
+      metrics: metricsRegistry(),
+    });
     const running = server.run(signal);
     await Promise.race([server.ready.then(({ port }) => ready(`serving on port ${port}`)), running]);
     await running;
@@ -122,12 +146,17 @@ function requestHeader(flags: Flags, clientCa: string): NonNullable<ApiServerOpt
     ...(flags['requestheader-allowed-names'] && { allowedNames: flags['requestheader-allowed-names'] }),
     ...(flags['requestheader-username-headers'] && { usernameHeaders: flags['requestheader-username-headers'] }),
     ...(flags['requestheader-group-headers'] && { groupHeaders: flags['requestheader-group-headers'] }),
-    ...(flags['requestheader-extra-headers-prefix'] && { extraHeaderPrefixes: flags['requestheader-extra-headers-prefix'] }),
+    ...(flags['requestheader-extra-headers-prefix'] && {
+      extraHeaderPrefixes: flags['requestheader-extra-headers-prefix'],
+    }),
     ...(flags['requestheader-uid-headers'] && { uidHeaders: flags['requestheader-uid-headers'] }),
   };
 }
 
-async function serviceAccounts(flags: Flags, signingKeyFile: string | undefined): Promise<NonNullable<ApiServerOptions['serviceAccounts']>> {
+async function serviceAccounts(
+  flags: Flags,
+  signingKeyFile: string | undefined,
+): Promise<NonNullable<ApiServerOptions['serviceAccounts']>> {
   const maxExpiration = flags['service-account-max-token-expiration'];
   return {
     signingKey: textOf(signingKeyFile) ?? (await ownPki(flags)).serviceAccountKeyPem,
@@ -152,20 +181,36 @@ async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']
 
 function ownPki(flags: Flags) {
   const address = hostAddress();
-  const names = { dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'], ipAddresses: ['127.0.0.1', ...(address === undefined ? [] : [address])] };
+  const names = {
+    dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'],
+    ipAddresses: ['127.0.0.1', ...(address === undefined ? [] : [address])],
+  };
   const directory = flags['data-dir'] === undefined ? undefined : join(flags['data-dir'], 'pki');
   return openPki(directory, names, { clock: systemClock, random: systemRandom });
 }
 
-async function openStore(flags: Flags, deps: Parameters<typeof import('../../store/memory.ts').memoryStore>[0]): Promise<Store> {
+async function openStore(
+  flags: Flags,
+  deps: Parameters<typeof import('../../store/memory.ts').memoryStore>[0],
+): Promise<Store> {
   const endpoints = flags['etcd-servers'];
   if (endpoints !== undefined) {
-    const { etcdStore } = await import('../../store/etcd/etcd-store.ts');
-    const tls = { ca: textOf(flags['etcd-cafile']), certificate: textOf(flags['etcd-certfile']), key: textOf(flags['etcd-keyfile']) };
-    return etcdStore({ endpoints, ...tls } as never, deps);
+    const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+    return openEtcdStore({ endpoints, ...etcdTls(flags) }, deps);
   }
   if (flags['data-dir'] === undefined) return (await import('../../store/memory.ts')).memoryStore(deps);
   return (await import('../../store/embedded/embedded.ts')).openEmbeddedStore(join(flags['data-dir'], 'store'), deps);
+}
+
+function etcdTls(flags: Flags): { tls?: EtcdTls } {
+  const [ca, cert, key] = [flags['etcd-cafile'], flags['etcd-certfile'], flags['etcd-keyfile']].map((file) =>
+    textOf(file),
+  );
+  if (ca === undefined && cert === undefined) return {};
+  const bytes = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text));
+  return {
+    tls: { ...(ca && { ca: bytes(ca)! }), ...(cert && { cert: bytes(cert)! }), ...(key && { key: bytes(key)! }) },
+  };
 }
 
 /** A file's text; undefined when none was named. */
@@ -174,6 +219,9 @@ function textOf(file: string | undefined): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UserError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`, 'check the flag that names it');
+    throw new UserError(
+      `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`,
+      'check the flag that names it',
+    );
   }
 }

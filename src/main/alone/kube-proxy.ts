@@ -1,0 +1,37 @@
+// `k8ts kube-proxy`: the proxy alone, told by upstream's flags.
+import { hostname } from 'node:os';
+import type { FlagTable, Values } from '../../cli/flags.ts';
+import { runKubeProxy } from '../components/kube-proxy.ts';
+import { UserError } from '../user-error.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, kubeconfigFlags } from './alone.ts';
+
+export const kubeProxyFlags = {
+  ...commonFlags,
+  ...kubeconfigFlags,
+  'cluster-cidr': { type: 'text', help: 'addresses of pods' },
+  'hostname-override': { type: 'text', help: "the node's name" },
+  'iptables-min-sync-period': { type: 'duration', help: 'least time between two syncs', default: '20ms' },
+  'iptables-sync-period': { type: 'duration', help: 'how often the rules are looked after', default: '30s' },
+  'masquerade-all': { type: 'switch', help: 'masquerade all traffic to Services', default: 'false' },
+  'nodeport-addresses': { type: 'list', help: 'subnets whose addresses serve node ports' },
+  'proxy-mode': { type: 'text', help: 'iptables', default: 'iptables' },
+} as const satisfies FlagTable;
+
+export async function runKubeProxyAlone(flags: Values<typeof kubeProxyFlags>, alone: AloneDeps): Promise<void> {
+  if (flags['proxy-mode'] !== 'iptables')
+    throw new UserError(`--proxy-mode ${flags['proxy-mode']} is not supported`, 'use iptables');
+  const deps = await depsFromKubeconfig(flags, 'kube-proxy', alone);
+  alone.ready('keeping iptables up with Services');
+  await runKubeProxy(
+    {
+      nodeName: flags['hostname-override'] ?? hostname().toLowerCase(),
+      ...(flags['cluster-cidr'] !== undefined && { clusterCIDR: flags['cluster-cidr'] }),
+      masqueradeAll: flags['masquerade-all']!,
+      minSyncPeriodMs: flags['iptables-min-sync-period']!,
+      syncPeriodMs: flags['iptables-sync-period']!,
+      ...(flags['nodeport-addresses'] && { nodePortAddresses: flags['nodeport-addresses'] }),
+    },
+    deps,
+    alone.signal,
+  );
+}

@@ -1,0 +1,78 @@
+// `k8ts kubelet`: the node agent alone over a container runtime that somebody else runs, told by upstream's flags.
+import { hostname } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { taskGroup } from '../../base/task-group.ts';
+import type { FlagTable, Values } from '../../cli/flags.ts';
+import { informerFactory } from '../../client/informer-factory.ts';
+import { kubelet } from '../../kubelet/kubelet.ts';
+import { UserError } from '../user-error.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, kubeconfigFlags } from './alone.ts';
+
+export const kubeletFlags = {
+  ...commonFlags,
+  ...kubeconfigFlags,
+  address: { type: 'text', help: 'address to serve on', default: '0.0.0.0' },
+  'cgroup-root': { type: 'text', help: "where pods' cgroups begin", default: '/kubepods' },
+  'client-ca-file': { type: 'text', help: 'authority of client certificates' },
+  'cluster-dns': { type: 'list', help: "pods' DNS servers" },
+  'cluster-domain': { type: 'text', help: 'domain of the cluster', default: 'cluster.local' },
+  'container-runtime-endpoint': {
+    type: 'text',
+    help: 'socket of the container runtime',
+    default: 'unix:///run/containerd/containerd.sock',
+  },
+  'hostname-override': { type: 'text', help: "the node's name" },
+  'max-pods': { type: 'number', help: 'pods on this node', default: '110' },
+  'node-ip': { type: 'text', help: "the node's address" },
+  'node-labels': { type: 'map', help: 'labels at registration' },
+  'pod-manifest-path': { type: 'text', help: 'folder of static pods' },
+  port: { type: 'number', help: 'port to serve on', default: '10250' },
+  'resolv-conf': { type: 'text', help: "the host's resolvers", default: '/etc/resolv.conf' },
+  'root-dir': { type: 'text', help: 'where volumes and other files are kept', default: '/var/lib/kubelet' },
+  'tls-cert-file': { type: 'text', help: 'serving certificate' },
+  'tls-private-key-file': { type: 'text', help: 'its key' },
+} as const satisfies FlagTable;
+
+type Flags = Values<typeof kubeletFlags>;
+
+export async function runKubelet(flags: Flags, alone: AloneDeps): Promise<void> {
+  const deps = await depsFromKubeconfig(flags, 'kubelet', alone);
+  const informers = informerFactory(deps.client, deps);
+  const self = kubelet(optionsOf(flags), { ...deps, informers });
+  const group = taskGroup(alone.signal);
+  group.run('informers', (signal) => informers.run(signal));
+  group.run('kubelet', (signal) => self.run(signal));
+  await Promise.race([self.ready.then(() => alone.ready('node registered')), group.done]);
+  await group.done;
+}
+
+function optionsOf(flags: Flags): Parameters<typeof kubelet>[0] {
+  const [cert, key, clientCa] = [flags['tls-cert-file'], flags['tls-private-key-file'], flags['client-ca-file']];
+  if ((cert === undefined) !== (key === undefined))
+    throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
+  return {
+    nodeName: flags['hostname-override'] ?? hostname().toLowerCase(),
+    rootFolder: flags['root-dir']!,
+    logFolder: join(flags['root-dir']!, 'logs'),
+    runtimeEndpoint: flags['container-runtime-endpoint']!,
+    cgroupRoot: flags['cgroup-root']!,
+    maxPods: flags['max-pods']!,
+    ...(flags['node-ip'] !== undefined && { nodeIp: flags['node-ip'] }),
+    nodeLabels: Object.fromEntries(flags['node-labels'] ?? []),
+    clusterDns: flags['cluster-dns'] ?? [],
+    clusterDomain: flags['cluster-domain']!,
+    resolvConf: flags['resolv-conf']!,
+    ...(flags['pod-manifest-path'] !== undefined && { staticPodFolder: flags['pod-manifest-path'] }),
+    ...(cert !== undefined &&
+      key !== undefined && {
+        server: {
+          address: flags.address!,
+          port: flags.port!,
+          certificate: readFileSync(cert, 'utf8'),
+          key: readFileSync(key, 'utf8'),
+          ...(clientCa !== undefined && { clientCa: readFileSync(clientCa, 'utf8') }),
+        },
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+// `k8ts kube-apiserver`, `k8ts kubelet`, …: one component in a process of its own, as upstream's binary of that name.
+import { logger, type LogLevel } from '../../base/log.ts';
+import { FlagError, type FlagTable, flagHelp, parseFlags, type Values } from '../../cli/flags.ts';
+import type { AloneDeps } from '../alone/alone.ts';
+import { UserError } from '../user-error.ts';
+
+interface Loaded {
+  readonly flags: FlagTable;
+  run(values: Values<FlagTable>, deps: AloneDeps): Promise<void>;
+}
+
+function loaded<T extends FlagTable>(flags: T, run: (values: Values<T>, deps: AloneDeps) => Promise<void>): Loaded {
+  return { flags, run: (values, deps) => run(values as Values<T>, deps) };
+}
+
+const components: Readonly<Record<string, () => Promise<Loaded>>> = {
+  'kube-apiserver': () =>
+    import('../alone/api-server.ts').then((module) => loaded(module.apiServerFlags, module.runApiServer)),
+  'kube-controller-manager': () =>
+    import('../alone/controller-manager.ts').then((module) =>
+      loaded(module.controllerManagerFlags, module.runControllerManager),
+    ),
+  'kube-scheduler': () =>
+    import('../alone/scheduler.ts').then((module) => loaded(module.schedulerFlags, module.runSchedulerAlone)),
+  kubelet: () => import('../alone/kubelet.ts').then((module) => loaded(module.kubeletFlags, module.runKubelet)),
+  'kube-proxy': () =>
+    import('../alone/kube-proxy.ts').then((module) => loaded(module.kubeProxyFlags, module.runKubeProxyAlone)),
+  dns: () => import('../alone/dns.ts').then((module) => loaded(module.dnsFlags, module.runDnsAlone)),
+};
+
+export async function component(name: string, args: readonly string[]): Promise<void> {
+  const { flags, run } = await components[name]!();
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(flagHelp(`k8ts ${name} [flags]`, flags));
+    return;
+  }
+  const values = read(name, flags, args);
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
+  // A signal must find a process that is alive, also while only timers wait.
+  const keepAlive = setInterval(() => undefined, 60_000);
+  try {
+    await run(values, {
+      logger: logger(levelOf(values), 2).child(name),
+      signal: abort.signal,
+      ready: (text) => void process.stderr.write(`${name}: ${text}\n`),
+    });
+  } finally {
+    clearInterval(keepAlive);
+  }
+}
+
+function read(name: string, flags: FlagTable, args: readonly string[]): Values<FlagTable> {
+  try {
+    return parseFlags(flags, args);
+  } catch (error) {
+    if (error instanceof FlagError) throw new UserError(error.message, `see k8ts ${name} --help`);
+    throw error;
+  }
+}
+
+function levelOf(values: Values<FlagTable>): LogLevel {
+  const named = values['log-level'];
+  if (typeof named === 'string') return named as LogLevel;
+  return Number(values['v'] ?? 0) >= 4 ? 'debug' : 'info';
+}
