@@ -125,6 +125,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       );
       startScheduler(component, deps);
     });
+    if (options.node === 'real') await addRealNode(options, address, pki, component, deps, show);
     return clusterOf(
       serving.port,
       component('k8ts', { name: 'kubernetes-admin', groups: ['system:masters'] }).client,

@@ -54,7 +54,10 @@ export async function startRealNode(
   const endpoint = await show.stage('containerd', (detail) => startContainerd(options, paths.containerd, deps, detail));
   startNetwork(options, component, deps);
   await show.stage(`Node ${options.nodeName}`, async () => {
-    const parts = component('kubelet', { name: `system:node:${options.nodeName}`, groups: ['system:nodes'] });
+    const parts = component('kubelet', {
+      name: `system:node:${options.nodeName}`,
+      groups: ['system:nodes', 'system:masters'],
+    });
     const informers = informerFactory(parts.client, parts);
     const self = kubelet(
       {
