@@ -1,7 +1,7 @@
 // `k8ts up`: a cluster from its directory, in the foreground, until a signal ends it.
 import { hostname } from 'node:os';
 import { systemClock } from '../../base/clock.ts';
-import { logger, type LogLevel } from '../../base/log.ts';
+import type { LogLevel } from '../../base/log.ts';
 import { type Progress, progress } from '../../cli/progress.ts';
 import { updateKubeconfig, withEntry } from '../../client/kubeconfig.ts';
 import { findHostTools, type HostTools, whyNoRealNode } from '../../kubelet/host/tools.ts';
