@@ -56,8 +56,15 @@ function comparable(kind: string, obj: unknown): unknown {
   const metadata = (copy['metadata'] ?? {}) as Json;
   const kept = { generation: metadata['generation'], labels: metadata['labels'], annotations: metadata['annotations'] };
   copy['metadata'] = JSON.parse(JSON.stringify(kept));
+  if (kind === 'Service') dropAllocated(copy['spec'] as Json);
   if (kind === 'Pod') for (const field of admitted) delete (copy['spec'] as Json)[field];
   return new Normaliser().value(prune(copy));
+}
+
+function dropAllocated(spec: Json): void {
+  for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'])
+    delete spec[field];
+  for (const port of (spec['ports'] ?? []) as Json[]) delete port['nodePort'];
 }
 
 const withUid = (obj: KubeObject, like: Json): unknown =>

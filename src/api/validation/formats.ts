@@ -169,7 +169,9 @@ export function addressBits(address: string): bigint {
 }
 
 /** Addresses that make no sense to outsiders: unspecified, loopback, link-local. */
-export function specialAddress(value: string): readonly string[] {
+export function specialAddress(text: string): readonly string[] {
+  // Upstream reads leading zeros here, which it has refused by then.
+  const value = /^\d+(\.\d+){3}$/.test(text) ? text.split('.').map(Number).join('.') : text;
   const family = ipFamily(value);
   if (family === undefined) return ['must be a valid IP address'];
   const bits = addressBits(value);

@@ -8,6 +8,18 @@ import { replicaSet } from './apps/replica-set.ts';
 import { statefulSet } from './apps/stateful-set.ts';
 import { cronJob } from './batch/cron-job.ts';
 import { job } from './batch/job.ts';
+import { configMap, secret } from './core/config-map.ts';
+import { endpoints } from './core/endpoints.ts';
+import { limitRange } from './core/limit-range.ts';
+import { namespace } from './core/namespace.ts';
+import { node } from './core/node.ts';
+import { persistentVolume } from './core/persistent-volume.ts';
+import { persistentVolumeClaim } from './core/persistent-volume-claim.ts';
+import { podTemplate } from './core/pod-template.ts';
+import { replicationController } from './core/replication-controller.ts';
+import { resourceQuota } from './core/resource-quota.ts';
+import { service } from './core/service.ts';
+import { serviceAccount } from './core/service-account.ts';
 import { pod } from './core/pod.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
@@ -15,6 +27,19 @@ const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resour
 
 export const resources: readonly Resource[] = [
   erased(pod),
+  erased(configMap),
+  erased(secret),
+  erased(endpoints),
+  erased(limitRange),
+  erased(namespace),
+  erased(node),
+  erased(persistentVolume),
+  erased(persistentVolumeClaim),
+  erased(podTemplate),
+  erased(replicationController),
+  erased(resourceQuota),
+  erased(service),
+  erased(serviceAccount),
   erased(deployment),
   erased(replicaSet),
   erased(statefulSet),

@@ -1,0 +1,69 @@
+// Owns the kind ReplicationController, the forerunner of ReplicaSet: its selector is a plain map and may be left out.
+import type { ReplicationController } from '../../../api/generated/core.v1.ts';
+import { replicationControllers } from '../../../api/generated/resources.ts';
+import { applyPodSpecDefaults } from '../../../api/defaults/pod-spec.ts';
+import { mapPredicate } from '../../../api/label-selector.ts';
+import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
+import { Problems } from '../../../api/validation/problems.ts';
+import { same } from '../../../api/validation/same.ts';
+import { validateRunsForever } from '../../../api/validation/workload.ts';
+import { replicaStatusErrors } from '../apps/replica-set.ts';
+import { ageColumn, mapText, nameColumn, templateColumns } from '../columns.ts';
+import { defineResource, keepSpec, specStrategy } from '../define.ts';
+import { podSpecWarnings } from './pod-warnings.ts';
+
+export const replicationController = defineResource<ReplicationController>(replicationControllers, {
+  shortNames: ['rc'],
+  categories: ['all'],
+  ...specStrategy<ReplicationController>(() => ({ replicas: 0 })),
+  applyDefaults(obj) {
+    const spec = (obj.spec ??= {});
+    spec.replicas ??= 1;
+    if (spec.template === undefined) return;
+    const labels = spec.template.metadata?.labels;
+    if (labels !== undefined) {
+      if (same(spec.selector, {})) spec.selector = { ...labels };
+      if (same(obj.metadata.labels, {})) obj.metadata.labels = { ...labels };
+    }
+    spec.template.spec ??= { containers: [] };
+    applyPodSpecDefaults(spec.template.spec);
+  },
+  validate({ spec = {} }) {
+    const problems = new Problems();
+    const { selector, template } = spec;
+    problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
+    if (same(selector, {})) problems.required('spec.selector');
+    problems.notNegative('spec.replicas', spec.replicas);
+    if (template === undefined) {
+      problems.required('spec.template');
+      return problems.list;
+    }
+    if (!same(selector, {}) && !mapPredicate(selector)(template.metadata?.labels))
+      problems.invalid(
+        'spec.template.metadata.labels',
+        template.metadata?.labels,
+        '`selector` does not match template `labels`',
+      );
+    validatePodTemplate(problems, 'spec.template', template);
+    validateRunsForever(problems, 'spec.template', template);
+    return problems.list;
+  },
+  warnings: ({ spec }) => podSpecWarnings('spec.template.', spec?.template?.metadata, spec?.template?.spec),
+  selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
+  columns: [
+    nameColumn,
+    { name: 'Desired', type: 'integer', cell: ({ spec }) => spec.replicas ?? 0 },
+    { name: 'Current', type: 'integer', cell: ({ status }) => status?.replicas ?? 0 },
+    { name: 'Ready', type: 'integer', cell: ({ status }) => status?.readyReplicas ?? 0 },
+    ageColumn,
+    ...templateColumns<ReplicationController>(),
+    { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => mapText(spec.selector) },
+  ],
+  defaultPropagation: 'orphan',
+  subresources: {
+    status: {
+      prepareForUpdate: (next, prev) => keepSpec(next, prev),
+      validateUpdate: (next) => replicaStatusErrors(next.status ?? {}),
+    },
+  },
+});

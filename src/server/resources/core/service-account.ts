@@ -1,0 +1,20 @@
+// Owns the kind ServiceAccount.
+import type { ServiceAccount } from '../../../api/generated/core.v1.ts';
+import { serviceAccounts } from '../../../api/generated/resources.ts';
+import { ageColumn, nameColumn } from '../columns.ts';
+import { defineResource } from '../define.ts';
+
+const mountable = 'kubernetes.io/enforce-mountable-secrets';
+
+export const serviceAccount = defineResource<ServiceAccount>(serviceAccounts, {
+  shortNames: ['sa'],
+  validate: () => [],
+  warnings: ({ metadata }) =>
+    metadata.annotations?.[mountable] === undefined
+      ? []
+      : [
+          `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,
+        ],
+  columns: [nameColumn, ageColumn],
+  deleteReturnsObject: true,
+});

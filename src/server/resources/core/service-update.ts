@@ -1,0 +1,70 @@
+// Owns what an update of a service takes over from what was there: addresses and ports once given, and what its new type cannot have.
+import type { Service } from '../../../api/generated/core.v1.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { same } from '../../../api/validation/same.ts';
+import { isExternal, needsHealthCheck } from './service-rules.ts';
+
+type Spec = Service['spec'];
+
+export const hasNodePorts = ({ type, allocateLoadBalancerNodePorts }: Frozen<Spec>): boolean =>
+  type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false);
+
+const mayHaveNodePorts = ({ type }: Frozen<Spec>): boolean => type === 'NodePort' || type === 'LoadBalancer';
+
+/** The single address and the list are two spellings of one thing: whichever the client changed counts. */
+export function alignClusterIPs(spec: Spec, prev: Frozen<Spec> | undefined): void {
+  const single = spec.clusterIP ?? '';
+  const list = spec.clusterIPs ?? [];
+  if (prev !== undefined && single !== (prev.clusterIP ?? '') && same(list, prev.clusterIPs)) {
+    if (single === '') delete spec.clusterIPs;
+    else spec.clusterIPs = [single, ...list.slice(1)];
+  } else if (prev === undefined && single !== '' && list.length === 0) {
+    spec.clusterIPs = [single];
+  }
+}
+
+/** Clients that write a whole service need not repeat what it was given. */
+export function keepAllocations(spec: Spec, prev: Frozen<Spec>): void {
+  if (spec.type !== 'ExternalName' && prev.type !== 'ExternalName') {
+    if (!spec.clusterIP && prev.clusterIP) spec.clusterIP = prev.clusterIP;
+    if (!spec.clusterIPs?.length && spec.clusterIP === prev.clusterIP && prev.clusterIPs)
+      spec.clusterIPs = [...prev.clusterIPs];
+    if (!spec.ipFamilies?.length && same(spec.clusterIPs, prev.clusterIPs) && prev.ipFamilies)
+      spec.ipFamilies = [...prev.ipFamilies];
+    if (
+      spec.ipFamilyPolicy === undefined &&
+      prev.ipFamilyPolicy !== undefined &&
+      same(spec.ipFamilies, prev.ipFamilies)
+    )
+      spec.ipFamilyPolicy = prev.ipFamilyPolicy;
+  }
+  if (hasNodePorts(spec) && mayHaveNodePorts(prev))
+    for (const port of spec.ports ?? []) {
+      if (port.nodePort) continue;
+      const old = prev.ports?.find((other) => other.port === port.port && other.protocol === port.protocol);
+      if (old?.nodePort && !spec.ports!.some(({ nodePort }) => nodePort === old.nodePort)) port.nodePort = old.nodePort;
+    }
+  if (needsHealthCheck(spec) && needsHealthCheck(prev) && !spec.healthCheckNodePort && prev.healthCheckNodePort)
+    spec.healthCheckNodePort = prev.healthCheckNodePort;
+}
+
+/** Fields that the old type had and the new one may not: they go unless the client asks for them. */
+export function dropWhatTypeForbids(spec: Spec, prev: Frozen<Spec>): void {
+  const drop = (fields: readonly (keyof Spec)[]): void => {
+    for (const field of fields) if (same(spec[field], prev[field])) delete spec[field];
+  };
+  if (spec.type === 'ExternalName' && prev.type !== 'ExternalName')
+    drop(['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']);
+  if (!mayHaveNodePorts(spec) && mayHaveNodePorts(prev)) dropNodePorts(spec, prev);
+  if (!needsHealthCheck(spec) && needsHealthCheck(prev)) drop(['healthCheckNodePort']);
+  if (spec.type !== 'LoadBalancer' && prev.type === 'LoadBalancer')
+    drop(['allocateLoadBalancerNodePorts', 'loadBalancerClass']);
+  if (!isExternal(spec) && isExternal(prev)) drop(['externalTrafficPolicy']);
+}
+
+function dropNodePorts(spec: Spec, prev: Frozen<Spec>): void {
+  const numbers = (ports: Frozen<Spec>['ports']): number[] => (ports ?? []).map(({ nodePort = 0 }) => nodePort);
+  const known = new Set(numbers(prev.ports));
+  if (!numbers(spec.ports).every((port) => port === 0 || known.has(port))) return;
+  for (const port of spec.ports ?? []) delete port.nodePort;
+}
