@@ -68,7 +68,7 @@ function dropAllocated(spec: Json): void {
 }
 
 const withUid = (obj: KubeObject, like: Json): unknown =>
-  JSON.parse(JSON.stringify(obj).replaceAll(someUid, String((like['metadata'] as Json)['uid'])));
+  JSON.parse(JSON.stringify(obj).replaceAll(someUid, String((like['metadata'] as Json | undefined)?.['uid'])));
 
 /** Null, empty lists and empty maps are how different encoders say nothing. */
 function prune(value: unknown): unknown {

@@ -47,7 +47,7 @@ function validateStrategy(problems: Problems, path: string, strategy: Frozen<Dep
       problems.invalid(`${here}.maxUnavailable`, rolling.maxUnavailable, 'may not be 0 when `maxSurge` is 0');
     validateAtMost100Percent(problems, `${here}.maxUnavailable`, rolling.maxUnavailable);
   } else {
-    problems.notSupported(`${path}.type`, strategy?.type ?? '', ['Recreate', 'RollingUpdate']);
+    problems.notSupported(path, strategy?.type ?? '', ['Recreate', 'RollingUpdate']);
   }
 }
 

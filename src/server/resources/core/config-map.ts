@@ -122,7 +122,8 @@ export const secret = defineResource<Secret>(secrets, {
     // Clients may write texts plainly; they are kept and shown as data.
     if (obj.stringData === undefined) return;
     obj.data ??= {};
-    for (const key of Object.keys(obj.stringData)) obj.data[key] = Buffer.from(obj.stringData[key] ?? '').toString('base64');
+    for (const key of Object.keys(obj.stringData))
+      obj.data[key] = Buffer.from(obj.stringData[key] ?? '').toString('base64');
     delete obj.stringData;
   },
   validate(obj) {

@@ -2,6 +2,7 @@
 import type { ReplicationController } from '../../../api/generated/core.v1.ts';
 import { replicationControllers } from '../../../api/generated/resources.ts';
 import { applyPodSpecDefaults } from '../../../api/defaults/pod-spec.ts';
+import type { Frozen } from '../../../api/meta.ts';
 import { mapPredicate } from '../../../api/label-selector.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import { Problems } from '../../../api/validation/problems.ts';
@@ -11,6 +12,23 @@ import { replicaStatusErrors } from '../apps/replica-set.ts';
 import { ageColumn, mapText, nameColumn, templateColumns } from '../columns.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 import { podSpecWarnings } from './pod-warnings.ts';
+
+type Spec = Frozen<ReplicationController>['spec'];
+
+function validateTemplate(
+  problems: Problems,
+  selector: Spec['selector'],
+  template: NonNullable<Spec['template']>,
+): void {
+  if (!same(selector, {}) && !mapPredicate(selector)(template.metadata?.labels))
+    problems.invalid(
+      'spec.template.metadata.labels',
+      template.metadata?.labels,
+      '`selector` does not match template `labels`',
+    );
+  validatePodTemplate(problems, 'spec.template', template);
+  validateRunsForever(problems, 'spec.template', template);
+}
 
 export const replicationController = defineResource<ReplicationController>(replicationControllers, {
   shortNames: ['rc'],
@@ -31,21 +49,14 @@ export const replicationController = defineResource<ReplicationController>(repli
   validate({ spec = {} }) {
     const problems = new Problems();
     const { selector, template } = spec;
-    problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
     if (same(selector, {})) problems.required('spec.selector');
-    problems.notNegative('spec.replicas', spec.replicas);
     if (template === undefined) {
       problems.required('spec.template');
-      return problems.list;
+    } else {
+      validateTemplate(problems, selector, template);
     }
-    if (!same(selector, {}) && !mapPredicate(selector)(template.metadata?.labels))
-      problems.invalid(
-        'spec.template.metadata.labels',
-        template.metadata?.labels,
-        '`selector` does not match template `labels`',
-      );
-    validatePodTemplate(problems, 'spec.template', template);
-    validateRunsForever(problems, 'spec.template', template);
+    problems.notNegative('spec.replicas', spec.replicas);
+    problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
     return problems.list;
   },
   warnings: ({ spec }) => podSpecWarnings('spec.template.', spec?.template?.metadata, spec?.template?.spec),
