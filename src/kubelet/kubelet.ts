@@ -28,8 +28,12 @@ import type { NodeContext } from './pod/node-context.ts';
 import { statusWriter } from './pod/status-writer.ts';
 import { type NodePods, nodePods } from './pods.ts';
 import { imagePuller } from './runtime/images.ts';
+import { rotateLogs } from './runtime/log-rotation.ts';
 import { runtimeCache } from './runtime/runtime-cache.ts';
 import { terminationMessage } from './runtime/termination-message.ts';
+import { kubeletServer } from './server/kubelet-server.ts';
+import { statsReporter } from './server/stats.ts';
+import type { HttpListener } from '../wire/http-listener.ts';
 import { systemMounter } from './volumes/mounts.ts';
 import { serviceAccountTokens } from './volumes/tokens.ts';
 import { volumes } from './volumes/volumes.ts';
@@ -68,6 +72,7 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     readonly pods: NodePods;
     readonly events: EventBroadcaster;
     readonly statuses: ReturnType<typeof statusWriter>;
+    readonly listener: HttpListener | undefined;
   }
 
   async function assemble(
@@ -140,7 +145,16 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
         }),
     });
     if (given.cni) writeCniWhenKnown(given.cni, nodeInformer);
-    return { node, agent, pods: set, events, statuses };
+    const listener =
+      given.server &&
+      (await kubeletServer(given.server, {
+        node,
+        pods: set,
+        metrics: deps.metrics,
+        stats: statsReporter(node, () => set.list()),
+      }));
+    listening.port = listener?.port ?? 0;
+    return { node, agent, pods: set, events, statuses, listener };
   }
 
   function writeCniWhenKnown(
@@ -196,6 +210,10 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
   function start(parts: Parts, run: ReturnType<typeof taskGroup>['run'], isReady: () => void): void {
     const { agent, node, events, statuses } = parts;
     run('events', (signal) => events.run(signal));
+    run('log rotation', (signal) =>
+      rotateLogs({ cri: node.cri, runtime: node.runtime, clock: node.clock, logger: node.logger }, signal),
+    );
+    if (parts.listener) run('server', (signal) => closing(parts.listener!, signal));
     run('runtime', (signal) => node.runtime.run(signal));
     run('node', async (signal) => {
       await agent.register(signal);
@@ -225,6 +243,15 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
       }
     }
   }
+}
+
+/** Listens until the signal aborts. */
+async function closing(listener: HttpListener, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await listener.close(1000);
 }
 
 /** More are not reported (kubelet documentation, nodeStatusMaxImages). */
