@@ -7,6 +7,11 @@ import { garbageCollector } from '../garbage-collector/garbage-collector.ts';
 import { jobController } from '../job/job.ts';
 import { namespaceController } from '../namespace/namespace.ts';
 import { rootCaPublisher, serviceAccountController } from '../serviceaccount/serviceaccount.ts';
+import { certificateApprover, certificateCleaner, certificateSigner } from '../certificates/certificates.ts';
+import { nodeIpamController, ttlController } from '../node/node-ipam.ts';
+import { nodeLifecycleController } from '../node/node-lifecycle.ts';
+import { taintEvictionController } from '../node/taint-eviction.ts';
+import { podGarbageCollector } from '../pod-gc/pod-gc.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -30,4 +35,31 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'endpoints-controller', make: endpointsController },
   { name: 'endpointslice-controller', make: endpointSliceController },
   { name: 'garbage-collector-controller', make: garbageCollector },
+  {
+    name: 'node-ipam-controller',
+    make: (context, { clusterCidrs, nodeCidrMaskSizes: { ipv4 = 24, ipv6 = 64 } = {} }) =>
+      clusterCidrs?.length ? nodeIpamController(context, { clusterCidrs, maskSizes: { ipv4, ipv6 } }) : undefined,
+  },
+  {
+    name: 'node-lifecycle-controller',
+    make: (context, { nodeMonitorPeriodMs = 5000, nodeMonitorGracePeriodMs = 50_000 }) =>
+      nodeLifecycleController(context, { periodMs: nodeMonitorPeriodMs, graceMs: nodeMonitorGracePeriodMs }),
+  },
+  { name: 'taint-eviction-controller', make: taintEvictionController },
+  { name: 'ttl-controller', make: ttlController },
+  {
+    name: 'pod-garbage-collector-controller',
+    make: (context, { terminatedPodThreshold = 12_500 }) => podGarbageCollector(context, terminatedPodThreshold),
+  },
+  {
+    name: 'certificatesigningrequest-approving-controller',
+    make: (context, { certificateAuthority: authority, approveKubeletServing = false }) =>
+      authority ? certificateApprover(context, authority, approveKubeletServing) : undefined,
+  },
+  {
+    name: 'certificatesigningrequest-signing-controller',
+    make: (context, { certificateAuthority: authority, signingDurationMs = 365 * 86_400_000 }) =>
+      authority ? certificateSigner(context, authority, signingDurationMs) : undefined,
+  },
+  { name: 'certificatesigningrequest-cleaner-controller', make: certificateCleaner },
 ];

@@ -46,7 +46,10 @@ export interface ControllerManagerOptions {
   };
   /** --root-ca-file as PEM, published to every namespace as kube-root-ca.crt. */
   readonly rootCaPem?: string;
+  /** Of --cluster-signing-cert-file and -key-file: signs approved certificate requests. */
   readonly certificateAuthority?: CertificateAuthority;
+  /** Also approve serving certificates that nodes ask for themselves. Upstream never does; default false. */
+  readonly approveKubeletServing?: boolean;
   /** --cluster-signing-duration. Default a year. */
   readonly signingDurationMs?: number;
   /** Signs tokens of Secrets of type service-account-token. */
