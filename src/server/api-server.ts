@@ -1,6 +1,7 @@
 // Owns the composition of the API server: parts, stages and listener put together, its start and its end.
 import { deferred, taskGroup } from '../base/task-group.ts';
 import type { Transport } from '../client/transport.ts';
+import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { admission } from './admission/admission.ts';
@@ -121,6 +122,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         certificate: options.tls.certificate,
         ...(options.clientCa !== undefined && { clientAuthorities: options.clientCa }),
         onExchange: (exchange) => transport.serve(exchange),
+        onUpgrade: (message, socket, head) => transport.serve(exchangeOfUpgrade(message, socket, head)),
       });
       try {
         port = listener.port;

@@ -1,8 +1,9 @@
 // Owns one request and its answer as both HTTP versions show them. No sockets are made here and nothing is decided.
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { constants } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -45,6 +46,8 @@ export interface HttpExchange {
   /** Called once when the client has gone or the answer is complete. */
   onClose(call: () => void): void;
   readonly closed: boolean;
+  /** Set when the client asks for another protocol: whoever takes the socket answers, and nobody else does. */
+  readonly upgrade?: { readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 }
 
 interface Readable {
@@ -150,5 +153,47 @@ export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttp
     get closed() {
       return stream.destroyed;
     },
+  };
+}
+
+/** A request that asks for another protocol. An ordinary answer ends the connection. */
+export function exchangeOfUpgrade(message: IncomingMessage, socket: Duplex, head: Buffer): HttpExchange {
+  const tls = message.socket as TLSSocket;
+  const begin = (code: number, headers: AnswerHeaders, length: number | undefined): void => {
+    const lines = [`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? 'Unknown'}`];
+    for (const [name, value] of Object.entries(headers))
+      if (!/^(connection|content-length)$/i.test(name))
+        for (const one of Array.isArray(value) ? (value as string[]) : [String(value)]) lines.push(`${name}: ${one}`);
+    if (length !== undefined) lines.push(`Content-Length: ${length}`);
+    socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`);
+  };
+  return {
+    http: '1.1',
+    method: message.method ?? 'GET',
+    url: message.url ?? '/',
+    headers: message.headers,
+    remoteAddress: tls.remoteAddress ?? '',
+    clientCertificate: () => certificateOf(tls),
+    clientVerified: tls.authorized === true,
+    read: () => Promise.resolve(Buffer.alloc(0)),
+    respond(code, headers, body) {
+      if (socket.destroyed) return;
+      begin(code, headers, body?.length ?? 0);
+      socket.end(body);
+    },
+    open(code, headers) {
+      begin(code, headers, undefined);
+      return {
+        write: (chunk) => (socket.destroyed ? true : socket.write(chunk)),
+        onDrain: (call) => void socket.on('drain', call),
+        end: () => void socket.end(),
+        destroy: () => void socket.destroy(),
+      };
+    },
+    onClose: (call) => void socket.once('close', call),
+    get closed() {
+      return socket.destroyed;
+    },
+    upgrade: { message, socket, head },
   };
 }

@@ -59,6 +59,10 @@ class HttpRequest implements ApiRequest {
     this.info = requestInfo(this.method, this.path, this.query);
   }
 
+  get upgrade(): ApiRequest['upgrade'] {
+    return this.#exchange.upgrade;
+  }
+
   get body(): RequestBody | undefined {
     if (this.method === 'GET' || this.method === 'HEAD') return undefined;
     this.#body ??= { type: 'bytes', read: () => readBody(this.#exchange) };

@@ -67,7 +67,8 @@ export function statusText(status: CommandStatus): string {
 export function parseSize(text: string): TerminalSize | undefined {
   try {
     const { Width, Height } = JSON.parse(text) as { Width?: unknown; Height?: unknown };
-    const isSize = (value: unknown): value is number => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
+    const isSize = (value: unknown): value is number =>
+      Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
     return isSize(Width) && isSize(Height) ? { width: Width, height: Height } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined;

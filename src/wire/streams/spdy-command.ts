@@ -73,7 +73,10 @@ function servedCommand(
   clock: Clock,
 ): RemoteCommand {
   const sizes = new Sizes();
-  streams.get('resize')?.on('data', lines((line) => sizes.take(parseSize(line))));
+  streams.get('resize')?.on(
+    'data',
+    lines((line) => sizes.take(parseSize(line))),
+  );
   // Nothing comes from the client on these; reading is what notices their end.
   for (const type of ['error', 'stdout', 'stderr']) streams.get(type)?.resume();
   const closed = session.ended.then(() => undefined);

@@ -31,7 +31,10 @@ export function acceptSpdy(
     const [code, text] =
       offered.length === 0
         ? [400, `${protocolHeader} is required`]
-        : [403, `unable to upgrade: unable to negotiate protocol: client supports ${offered.join(', ')}, server accepts ${known.join(', ')}`];
+        : [
+            403,
+            `unable to upgrade: unable to negotiate protocol: client supports ${offered.join(', ')}, server accepts ${known.join(', ')}`,
+          ];
     refuseUpgrade(socket, code as number, 'text/plain', text as string, {
       'X-Accepted-Stream-Protocol-Versions': known.join(', '),
     });

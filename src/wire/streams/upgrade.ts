@@ -1,5 +1,6 @@
 // Owns HTTP upgrades: asking a server for one, and handing a client's on to another server byte for byte. Knows no protocol.
 import { type IncomingMessage, request, STATUS_CODES } from 'node:http';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { joinStreams } from './join.ts';
 
@@ -12,9 +13,27 @@ export interface UpgradeTarget {
   readonly path: string;
 }
 
+/** A plain HTTP server by its URL, as container runtimes name their streaming server. */
+export function httpTarget(url: string): UpgradeTarget {
+  const { hostname, port, host, pathname, search } = new URL(url);
+  return {
+    host,
+    path: pathname + search,
+    connect: () =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) });
+        socket.once('connect', () => {
+          socket.off('error', reject);
+          resolve(socket);
+        });
+        socket.once('error', reject);
+      }),
+  };
+}
+
 export interface Upgraded {
+  /** Bytes that came behind the answer are read from it first. */
   readonly socket: Duplex;
-  /** Bytes that came behind the answer; give them back with `socket.unshift`, as has been done. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 

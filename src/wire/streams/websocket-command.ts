@@ -56,7 +56,8 @@ export function webSocketCommand(
     onResize: (call) => sizes.listen(call),
     async finish(status) {
       const text = statusMessage(protocol, status);
-      if (text !== undefined) await new Promise<void>((resolve) => send(channels.error, Buffer.from(text), () => resolve()));
+      if (text !== undefined)
+        await new Promise<void>((resolve) => send(channels.error, Buffer.from(text), () => resolve()));
       webSocket.close(1000);
       await closed;
     },

@@ -34,10 +34,15 @@ export function acceptWebSocket(
       reject(error);
       socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
     });
+    // Kubernetes has subprotocols with a slash, which the library takes for a malformed header: it is shown another name.
+    const offered = message.headers['sec-websocket-protocol'];
+    if (protocol === '') delete message.headers['sec-websocket-protocol'];
+    else message.headers['sec-websocket-protocol'] = 'chosen';
     server.handleUpgrade(message, socket, head, (webSocket) => {
       webSocket.on('error', () => webSocket.terminate());
       resolve(webSocket);
     });
+    if (offered !== undefined) message.headers['sec-websocket-protocol'] = offered;
   });
 }
 
