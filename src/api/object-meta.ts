@@ -1,0 +1,163 @@
+// Owns the validation of metadata that holds for every kind, on create and on update. Changes nothing.
+import * as field from './field-error.ts';
+import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './generated/meta.v1.ts';
+import type { Frozen } from './meta.ts';
+import { byteLength, isDNS1123Label, isLabelValue, isQualifiedName, type NameValidator } from './names.ts';
+import type { FieldError } from './status-error.ts';
+
+type Meta = Frozen<Partial<ObjectMeta>>;
+type Strings = Readonly<Record<string, string>>;
+
+/** Keys and values together. */
+export const maxAnnotationsBytes = 256 * 1024;
+
+export interface MetaRules {
+  readonly namespaced: boolean;
+  readonly validateName: NameValidator;
+}
+
+/** All errors at once. `path` is that of the metadata. */
+export function validateObjectMeta(meta: Meta, rules: MetaRules, path = 'metadata'): FieldError[] {
+  const errors: FieldError[] = [];
+  const { name = '', generateName = '', namespace = '' } = meta;
+  if (generateName !== '')
+    for (const text of rules.validateName(generateName, true))
+      errors.push(field.invalid(`${path}.generateName`, generateName, text));
+  if (name === '') errors.push(field.required(`${path}.name`, 'name or generateName is required'));
+  else for (const text of rules.validateName(name, false)) errors.push(field.invalid(`${path}.name`, name, text));
+  if (rules.namespaced) {
+    if (namespace === '') errors.push(field.required(`${path}.namespace`));
+    else for (const text of isDNS1123Label(namespace)) errors.push(field.invalid(`${path}.namespace`, namespace, text));
+  } else if (namespace !== '') errors.push(field.forbidden(`${path}.namespace`, 'not allowed on this type'));
+  return [...errors, ...validateRest(meta, path)];
+}
+
+/** What create and update check alike. */
+function validateRest(meta: Meta, path: string): FieldError[] {
+  const generation = meta.generation ?? 0;
+  return [
+    ...(generation < 0 ? [field.invalid(`${path}.generation`, generation, 'must be greater than or equal to 0')] : []),
+    ...validateLabels(meta.labels, `${path}.labels`),
+    ...validateAnnotations(meta.annotations, `${path}.annotations`),
+    ...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`),
+    ...validateFinalizers(meta.finalizers, `${path}.finalizers`),
+    ...validateManagedFields(meta.managedFields, `${path}.managedFields`),
+  ];
+}
+
+export function validateLabels(labels: Strings | undefined, path: string): FieldError[] {
+  return Object.entries(labels ?? {}).flatMap(([name, value]) => [
+    ...isQualifiedName(name).map((text) => field.invalid(path, name, text)),
+    ...isLabelValue(value).map((text) => field.invalid(path, value, text)),
+  ]);
+}
+
+export function validateAnnotations(annotations: Strings | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let total = 0;
+  for (const [name, value] of Object.entries(annotations ?? {})) {
+    for (const text of isQualifiedName(name.toLowerCase())) errors.push(field.invalid(path, name, text));
+    total += byteLength(name) + byteLength(value);
+  }
+  if (total > maxAnnotationsBytes) errors.push(field.tooLong(path, maxAnnotationsBytes));
+  return errors;
+}
+
+function validateOwnerReferences(
+  references: readonly Frozen<OwnerReference>[] | undefined,
+  path: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const controllers: string[] = [];
+  (references ?? []).forEach((reference, at) => {
+    const here = field.index(path, at);
+    const { apiVersion, kind, name, uid } = reference;
+    if (!apiVersion) errors.push(field.required(`${here}.apiVersion`, 'must not be empty'));
+    else if (!/^[^/]+(?:\/[^/]+)?$/.test(apiVersion))
+      errors.push(field.invalid(`${here}.apiVersion`, apiVersion, `unexpected GroupVersion string: ${apiVersion}`));
+    if (!kind) errors.push(field.required(`${here}.kind`, 'must not be empty'));
+    if (!name) errors.push(field.required(`${here}.name`, 'must not be empty'));
+    if (!uid) errors.push(field.required(`${here}.uid`, 'must not be empty'));
+    if (apiVersion === 'v1' && kind === 'Event')
+      errors.push(field.invalid(here, reference, '/v1, Kind=Event is disallowed from being an owner'));
+    if (reference.controller === true) controllers.push(`${kind}/${name}`);
+  });
+  if (controllers.length > 1)
+    errors.push(
+      field.invalid(
+        path,
+        references,
+        `Only one reference can have Controller set to true. Found "true" in references for ${controllers[0]} and ${controllers[1]}`,
+      ),
+    );
+  return errors;
+}
+
+const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const all = finalizers ?? [];
+  all.forEach((name, at) => {
+    for (const text of isQualifiedName(name)) errors.push(field.invalid(path, name, text));
+    if (!name.includes('/') && !standardFinalizers.has(name))
+      errors.push(
+        field.invalid(
+          field.index(path, at),
+          name,
+          'name is neither a standard finalizer name nor is it fully qualified',
+        ),
+      );
+  });
+  if (all.includes('orphan') && all.includes('foregroundDeletion'))
+    errors.push(field.invalid(path, all, 'finalizer orphan and foregroundDeletion cannot both be set'));
+  return errors;
+}
+
+const maxManagerLength = 128;
+
+function validateManagedFields(entries: readonly Frozen<ManagedFieldsEntry>[] | undefined, path: string): FieldError[] {
+  return (entries ?? []).flatMap((entry, at) => {
+    const here = field.index(path, at);
+    const errors: FieldError[] = [];
+    const { operation = '', fieldsType = '', manager = '' } = entry;
+    if (operation !== 'Apply' && operation !== 'Update')
+      errors.push(field.invalid(`${here}.operation`, operation, 'must be `Apply` or `Update`'));
+    if (fieldsType !== '' && fieldsType !== 'FieldsV1')
+      errors.push(field.invalid(`${here}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
+    if (byteLength(manager) > maxManagerLength) errors.push(field.tooLong(`${here}.manager`, maxManagerLength));
+    else if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(manager))
+      errors.push(field.invalid(`${here}.manager`, manager, 'should only contain printable characters'));
+    return errors;
+  });
+}
+
+const immutable = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
+
+/** The errors of a change. The server fills system fields that the client left out before it asks. */
+export function validateObjectMetaUpdate(next: Meta, prev: Meta, path = 'metadata'): FieldError[] {
+  const errors: FieldError[] = [];
+  if (prev.deletionTimestamp !== undefined) {
+    const added = (next.finalizers ?? []).filter((name) => !(prev.finalizers ?? []).includes(name));
+    if (added.length > 0)
+      errors.push(
+        field.forbidden(
+          `${path}.finalizers`,
+          `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
+        ),
+      );
+  }
+  if ((next.generation ?? 0) < (prev.generation ?? 0))
+    errors.push(field.invalid(`${path}.generation`, next.generation ?? 0, 'must not be decremented'));
+  for (const name of immutable)
+    if ((next[name] ?? '') !== (prev[name] ?? ''))
+      errors.push(field.invalid(`${path}.${name}`, next[name], 'field is immutable'));
+  return [...errors, ...validateRest(next, path)];
+}
