@@ -1,7 +1,7 @@
 // Owns the rules of metadata that hold for every kind: names, uid, times, what a client may not change, finalizers at deletion.
 import type { FieldError } from '../../api/status-error.ts';
-import { forbidden, invalid, required } from '../../api/field-error.ts';
-import { isDNS1123Label, nameIsDNSSubdomain } from '../../api/names.ts';
+import { nameIsDNSSubdomain } from '../../api/names.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from '../../api/object-meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Random } from '../../base/random.ts';
 import { randomSuffix, randomUuid } from '../../base/random.ts';
@@ -54,38 +54,10 @@ function set<K extends keyof KubeObject['metadata']>(
 }
 
 export function validateMetadata(object: Frozen<KubeObject>, resource: Resource): FieldError[] {
-  const { metadata } = object;
-  const errors: FieldError[] = [];
-  const check = resource.validateName ?? nameIsDNSSubdomain;
-  if (metadata.generateName)
-    for (const problem of check(metadata.generateName, true))
-      errors.push(invalid('metadata.generateName', metadata.generateName, problem));
-  if (!metadata.name) errors.push(required('metadata.name', 'name or generateName is required'));
-  else for (const problem of check(metadata.name, false)) errors.push(invalid('metadata.name', metadata.name, problem));
-  if (resource.namespaced) {
-    if (!metadata.namespace) errors.push(required('metadata.namespace'));
-    else
-      for (const problem of isDNS1123Label(metadata.namespace))
-        errors.push(invalid('metadata.namespace', metadata.namespace, problem));
-  } else if (metadata.namespace) errors.push(forbidden('metadata.namespace', 'not allowed on this type'));
-  return errors;
+  const { namespaced, validateName = nameIsDNSSubdomain } = resource;
+  return validateObjectMeta(object.metadata, { namespaced, validateName });
 }
 
 export function validateMetadataUpdate(next: Frozen<KubeObject>, prev: Frozen<KubeObject>): FieldError[] {
-  const errors: FieldError[] = [];
-  if (prev.metadata.deletionTimestamp !== undefined) {
-    const before = new Set(prev.metadata.finalizers ?? []);
-    const added = (next.metadata.finalizers ?? []).filter((name) => !before.has(name));
-    if (added.length > 0)
-      errors.push(
-        forbidden(
-          'metadata.finalizers',
-          `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
-        ),
-      );
-  }
-  for (const field of ['name', 'namespace', 'uid'] as const)
-    if ((next.metadata[field] ?? '') !== (prev.metadata[field] ?? ''))
-      errors.push(invalid(`metadata.${field}`, next.metadata[field] ?? '', 'field is immutable'));
-  return errors;
+  return validateObjectMetaUpdate(next.metadata, prev.metadata);
 }
