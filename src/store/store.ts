@@ -206,14 +206,19 @@ export class WatchOverrun extends Error {
   override readonly name = 'WatchOverrun';
 }
 
+export type InvalidReason = 'emptyKey' | 'duplicateKey' | 'tooManyOperations' | 'tooLarge' | 'other';
+
 /** The request itself is wrong (empty key, a key put twice, too many operations, too large): it can never succeed. */
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest';
-  /** Set when a limit of size was passed. */
-  readonly tooLarge: boolean;
-  constructor(message: string, tooLarge = false) {
+  readonly reason: InvalidReason;
+  constructor(message: string, reason: InvalidReason = 'other') {
     super(message);
-    this.tooLarge = tooLarge;
+    this.reason = reason;
+  }
+  /** A limit of size was passed. */
+  get tooLarge(): boolean {
+    return this.reason === 'tooLarge';
   }
 }
 

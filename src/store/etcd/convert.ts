@@ -16,7 +16,7 @@ export function textOf(key: Uint8Array): string {
 }
 
 export function rangeBytes({ start, end }: KeyRange): { key: Uint8Array; rangeEnd: Uint8Array } {
-  if (start === '') throw new InvalidRequest('the key is empty');
+  if (start === '') throw new InvalidRequest('the key is empty', 'emptyKey');
   return { key: bytesOf(start), rangeEnd: end === undefined ? noBytes : end === '\0' ? noUpperBound : bytesOf(end) };
 }
 

@@ -6,10 +6,13 @@ import { InvalidRequest, LeaseExists, LeaseNotFound, StoreFull, StoreUnavailable
 /** Text, and what the caller gets. Compaction and future revisions need numbers and are handled by the engine. */
 const meanings: readonly (readonly [string, (error: GrpcError, lease: number) => Error])[] = [
   ['database space exceeded', (error) => new StoreFull('etcd refuses writes: its database is full', { cause: error })],
-  ['request is too large', () => new InvalidRequest('the request is larger than etcd takes', true)],
-  ['too many operations', () => new InvalidRequest('more operations in one transaction than etcd takes')],
-  ['duplicate key given', () => new InvalidRequest('a key is written twice in one transaction')],
-  ['key is not provided', () => new InvalidRequest('the key is empty')],
+  ['request is too large', () => new InvalidRequest('the request is larger than etcd takes', 'tooLarge')],
+  [
+    'too many operations',
+    () => new InvalidRequest('more operations in one transaction than etcd takes', 'tooManyOperations'),
+  ],
+  ['duplicate key given', () => new InvalidRequest('a key is written twice in one transaction', 'duplicateKey')],
+  ['key is not provided', () => new InvalidRequest('the key is empty', 'emptyKey')],
   ['requested lease not found', (_, lease) => new LeaseNotFound(lease)],
   ['lease already exists', (_, lease) => new LeaseExists(lease)],
   ['too large lease TTL', () => new InvalidRequest('the lease lasts longer than etcd takes')],

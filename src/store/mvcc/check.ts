@@ -10,10 +10,13 @@ export function checkTransaction(transaction: Transaction, limits: StoreLimits):
   const otherwise = transaction.otherwise ?? [];
   const most = Math.max(compare.length, then.length, otherwise.length);
   if (most > limits.maxOperations)
-    throw new InvalidRequest(`${most} operations in one transaction, more than ${limits.maxOperations}`);
+    throw new InvalidRequest(
+      `${most} operations in one transaction, more than ${limits.maxOperations}`,
+      'tooManyOperations',
+    );
   let bytes = 0;
   for (const { key, value } of compare) {
-    if (key === '') throw new InvalidRequest('the key is empty');
+    if (key === '') throw new InvalidRequest('the key is empty', 'emptyKey');
     bytes += key.length + (typeof value === 'number' ? 8 : value.length);
   }
   for (const branch of [then, otherwise]) {
@@ -22,7 +25,7 @@ export function checkTransaction(transaction: Transaction, limits: StoreLimits):
       if (operation.type === 'put') bytes += operation.key.length + operation.value.length;
   }
   if (bytes > limits.maxRequestBytes)
-    throw new InvalidRequest(`the request has ${bytes} bytes, more than ${limits.maxRequestBytes}`, true);
+    throw new InvalidRequest(`the request has ${bytes} bytes, more than ${limits.maxRequestBytes}`, 'tooLarge');
 }
 
 function checkBranch(operations: readonly Operation[]): void {
@@ -30,9 +33,10 @@ function checkBranch(operations: readonly Operation[]): void {
   const deleted: Bounds[] = [];
   for (const operation of operations) {
     if (operation.type === 'put') {
-      if (operation.key === '') throw new InvalidRequest('the key is empty');
+      if (operation.key === '') throw new InvalidRequest('the key is empty', 'emptyKey');
       const key = byteKey(operation.key);
-      if (put.has(key)) throw new InvalidRequest(`the key ${operation.key} is written twice in one transaction`);
+      if (put.has(key))
+        throw new InvalidRequest(`the key ${operation.key} is written twice in one transaction`, 'duplicateKey');
       put.add(key);
     } else {
       const bounds = boundsOf(operation.range);
@@ -41,5 +45,6 @@ function checkBranch(operations: readonly Operation[]): void {
   }
   for (const bounds of deleted)
     for (const key of put)
-      if (within(bounds, key)) throw new InvalidRequest('a key is both written and deleted in one transaction');
+      if (within(bounds, key))
+        throw new InvalidRequest('a key is both written and deleted in one transaction', 'duplicateKey');
 }

@@ -28,7 +28,7 @@ export interface Bounds {
 }
 
 export function boundsOf(range: KeyRange): Bounds {
-  if (range.start === '') throw new InvalidRequest('the key is empty');
+  if (range.start === '') throw new InvalidRequest('the key is empty', 'emptyKey');
   const start = byteKey(range.start);
   if (range.end === undefined) return { start, end: `${start}\0` as ByteKey };
   return { start, end: range.end === '\0' ? undefined : byteKey(range.end) };
