@@ -188,7 +188,12 @@ async function volumeLoop(node: NodeContext, workers: () => PodWorker[], signal:
 async function strayLoop(node: NodeContext, isKnown: (uid: string) => boolean, signal: AbortSignal): Promise<void> {
   do {
     try {
-      for (const stray of node.runtime.list()) if (!isKnown(stray.uid)) await removeStray(node, stray);
+      await Promise.all(
+        node.runtime
+          .list()
+          .filter(({ uid }) => !isKnown(uid))
+          .map((stray) => removeStray(node, stray)),
+      );
       for (const uid of await podFolders(node.folders.pods)) if (!isKnown(uid)) await node.volumes.remove(uid);
       for (const path of node.cgroups.podPaths())
         if (!isKnown(path.slice(path.lastIndexOf('/pod') + 4))) node.cgroups.remove(path);
@@ -201,8 +206,10 @@ async function strayLoop(node: NodeContext, isKnown: (uid: string) => boolean, s
 async function removeStray(node: NodeContext, pod: RuntimePod): Promise<void> {
   const { runtime } = node.cri;
   const options = { timeoutMs: 120_000 };
-  for (const { id, state } of pod.containers)
-    if (state === 'running') await ignoreGone(runtime.stopContainer({ containerId: id, timeout: 10 }, options));
+  const running = pod.containers.filter(({ state }) => state === 'running');
+  await Promise.all(
+    running.map(({ id }) => ignoreGone(runtime.stopContainer({ containerId: id, timeout: 10 }, options))),
+  );
   for (const { id } of pod.sandboxes) {
     await ignoreGone(runtime.stopPodSandbox({ podSandboxId: id }, options));
     await ignoreGone(runtime.removePodSandbox({ podSandboxId: id }, options));
