@@ -5,24 +5,26 @@ import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { admission } from './admission/admission.ts';
+import { admissionPlugins } from './admission/plugins.ts';
 import { authenticated } from './authn/authenticator.ts';
-import { bearerTokens } from './authn/bearer.ts';
-import { certificatesOf, clientCertificates } from './authn/client-certificate.ts';
-import { tokenFile } from './authn/token-file.ts';
-import type { Authenticator } from './authn/authenticator.ts';
-import { alwaysAllow, alwaysDeny, privilegedGroup } from './authz/authorizer.ts';
-import type { Authorizer } from './authz/authorizer.ts';
+import { authentication } from './authn/compose.ts';
+import { defaultIssuer, serviceAccountTokens } from './authn/service-account.ts';
+import { authorization } from './authz/compose.ts';
+import { bindingActions } from './actions/binding.ts';
+import { evictionAction } from './actions/eviction.ts';
+import { reviewActions } from './actions/reviews.ts';
+import { tokenRequestAction } from './actions/token-request.ts';
+import { openIdPaths } from './openid.ts';
+import { impersonateStage } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
 import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
 import { bootstrapObjects } from './bootstrap/objects.ts';
-import { rbac } from './authz/rbac.ts';
 import { discoveryPaths } from './discovery/paths.ts';
 import { everywhere, healthPaths } from './health.ts';
 import { exactPaths, json, pathsStage, plainText } from './paths.ts';
 import { version } from './version.ts';
-import type { Catalog } from './served/served.ts';
-import type { ApiServerDeps, ApiServerOptions, AuthorizationMode } from './options.ts';
+import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import { pipeline } from './pipeline.ts';
 import type { Stage } from './pipeline.ts';
@@ -54,20 +56,29 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     historyLimit: options.watchHistory ?? 10_000,
   });
   const follow = feed(store, registryRoot, clock, log.child('watch-cache'));
+  const accounts =
+    options.serviceAccounts === undefined
+      ? undefined
+      : serviceAccountTokens(options.serviceAccounts, catalog, clock, random);
+  const { authenticators, tokens } = authentication(options, catalog, clock, accounts);
+  const { authorizers, roles } = authorization(options, catalog);
   const parts: Parts = {
     clock,
     random,
     log,
     catalog,
     objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore }),
-    admission: admission([]),
-    actions: actionMap(deps.actions ?? []),
+    admission: admission(admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins)),
+    hooks: [],
+    actions: actionMap([
+      ...reviewActions({ tokens, authorizers, rbac: roles, audiences: accounts?.audiences ?? [defaultIssuer] }),
+      ...(accounts === undefined ? [] : [tokenRequestAction(accounts)]),
+      ...bindingActions,
+      evictionAction,
+      ...(deps.actions ?? []),
+    ]),
     minRequestTimeoutMs: (options.minRequestTimeoutSeconds ?? 1800) * 1000,
   };
-  const authenticators: Authenticator[] = [
-    ...(options.clientCa === undefined ? [] : [clientCertificates(certificatesOf(options.clientCa), clock)]),
-    bearerTokens(options.tokenFile === undefined ? [] : [tokenFile(options.tokenFile)], clock),
-  ];
   const readiness = { started: false, stopping: false };
   const checks = [
     everywhere('ping', () => undefined),
@@ -84,16 +95,17 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ),
     { name: 'shutdown', on: ['readyz'] as const, check: () => (readiness.stopping ? 'shutting down' : undefined) },
   ];
-  const authorizers = authorizersFor(options, catalog);
   let port = options.securePort;
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
+    impersonateStage(authorizers),
     authorizeStage(authorizers),
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
       healthPaths(checks),
       exactPaths({
         '/version': () => json(version),
+        ...openIdPaths(accounts),
         '/metrics': () => plainText(deps.metrics?.text() ?? ''),
       }),
     ]),
@@ -153,23 +165,6 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
 
 /** The server's own name in its own pipeline. */
 const selfUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
-
-function authorizersFor(options: ApiServerOptions, catalog: Catalog): Authorizer[] {
-  const cacheOf = (plural: string) => catalog.stored('rbac.authorization.k8s.io', plural)!.collection!.cache;
-  const made: Readonly<Record<AuthorizationMode, () => Authorizer>> = {
-    AlwaysAllow: () => alwaysAllow,
-    AlwaysDeny: () => alwaysDeny,
-    Node: () => alwaysDeny,
-    RBAC: () =>
-      rbac({
-        roles: cacheOf('roles'),
-        roleBindings: cacheOf('rolebindings'),
-        clusterRoles: cacheOf('clusterroles'),
-        clusterRoleBindings: cacheOf('clusterrolebindings'),
-      }),
-  };
-  return [privilegedGroup, ...(options.authorizationModes ?? ['Node', 'RBAC']).map((mode) => made[mode]())];
-}
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

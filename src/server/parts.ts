@@ -5,6 +5,7 @@ import type { Random } from '../base/random.ts';
 import type { Action } from './action.ts';
 import type { Admission } from './admission/admission.ts';
 import type { Catalog } from './served/served.ts';
+import type { StoreHook } from './store-hook.ts';
 import type { Objects } from './storage/objects.ts';
 
 export interface Parts {
@@ -14,6 +15,7 @@ export interface Parts {
   readonly catalog: Catalog;
   readonly objects: Objects;
   readonly admission: Admission;
+  readonly hooks: readonly StoreHook[];
   /** Handlers by "group/resource" or "group/resource/subresource". */
   readonly actions: ReadonlyMap<string, Action>;
   /** The shortest time a watch lasts unless the client asks for less; it is lengthened by chance up to twice. */

@@ -2,7 +2,6 @@
 import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
 import type { ObjectSchema } from '../api/schema/schema.ts';
-import type { Compare, Operation } from '../store/store.ts';
 
 /** What pure strategies may know of the request they serve. */
 export interface StrategyContext {
@@ -27,12 +26,6 @@ export interface Subresource<T extends KubeObject> {
   prepareForUpdate?(next: T, prev: Frozen<T>, context: StrategyContext): void;
   validateUpdate?(next: Frozen<T>, prev: Frozen<T>): FieldError[];
   warnings?(next: Frozen<T>, prev: Frozen<T>): string[];
-}
-
-/** What a write takes along. */
-export interface Taken {
-  readonly with?: { readonly compare: readonly Compare[]; readonly operations: readonly Operation[] };
-  done?(written: boolean): Promise<void>;
 }
 
 export interface Resource<T extends KubeObject = KubeObject> {
@@ -70,16 +63,6 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly createOnUpdate?: boolean;
   /** PUT without resourceVersion is accepted. Default true. */
   readonly unconditionalUpdate?: boolean;
-  /**
-   * Takes what must be taken in the same transaction (addresses, ports). Runs after validation; `done` tells whether the write
-   * was made. Throws StatusError to refuse.
-   */
-  readonly beforeStore?: {
-    create?(obj: T, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
-    update?(next: T, prev: Frozen<T>, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
-    /** After the object is gone. */
-    deleted?(obj: Frozen<T>): Promise<void>;
-  };
   /** DELETE answers with the object instead of a Status. */
   readonly deleteReturnsObject?: boolean;
   /** What DELETE without a policy does with dependents. Default "background". */

@@ -14,7 +14,12 @@ export interface BearerTokens extends Authenticator {
   check(token: string): Promise<TokenResult | undefined>;
 }
 
-export function bearerTokens(authenticators: readonly TokenAuthenticator[], clock: Clock): BearerTokens {
+/** `audiences`: a request is only answered for tokens meant for one of them; tokens without audiences are for anyone. */
+export function bearerTokens(
+  authenticators: readonly TokenAuthenticator[],
+  clock: Clock,
+  audiences?: readonly string[],
+): BearerTokens {
   const known = new Map<string, { readonly user: UserInfo; readonly untilMs: number }>();
 
   async function check(token: string): Promise<TokenResult | undefined> {
@@ -28,6 +33,12 @@ export function bearerTokens(authenticators: readonly TokenAuthenticator[], cloc
   async function slowly(key: string, token: string): Promise<UserInfo> {
     const result = await check(token);
     if (result === undefined) throw new BadCredential('unknown token');
+    if (
+      audiences !== undefined &&
+      result.audiences !== undefined &&
+      !result.audiences.some((name) => audiences.includes(name))
+    )
+      throw new BadCredential('the token is meant for others');
     if (known.size >= rememberLimit) known.clear();
     known.set(key, { user: result.user, untilMs: clock.now() + rememberMs });
     return result.user;

@@ -46,6 +46,7 @@ export interface ServedGroup {
 export class Catalog {
   readonly #served = new Map<string, Served>();
   readonly #groups: ServedGroup[] = [];
+  readonly #caches = new Map<string, WatchCache>();
   #generation = 0;
 
   get generation(): number {
@@ -62,6 +63,18 @@ export class Catalog {
       if (resource.group === group && resource.plural === plural && collection?.storage === resource)
         return this.find(group, resource.version, plural);
     return this.all().find(({ resource }) => resource.group === group && resource.plural === plural);
+  }
+
+  /** The cache of a collection that is always there (a built-in kind). */
+  cache(group: string, plural: string): WatchCache {
+    const id = `${group}/${plural}`;
+    let cache = this.#caches.get(id);
+    if (cache === undefined) {
+      cache = this.stored(group, plural)?.collection?.cache;
+      if (cache === undefined) throw new Error(`${id} is not stored`);
+      this.#caches.set(id, cache);
+    }
+    return cache;
   }
 
   kind(group: string, version: string, kind: string): Served | undefined {
@@ -98,6 +111,7 @@ export class Catalog {
     );
     if (versions.length === 0) this.#groups.splice(at, 1);
     else this.#groups[at] = { name: group, versions };
+    this.#caches.delete(`${group}/${plural}`);
     this.#generation++;
   }
 }

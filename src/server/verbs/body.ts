@@ -7,6 +7,7 @@ import type { ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Resource } from '../resource.ts';
 import { decodeBytes } from './decode.ts';
+import type { Expected } from './decode.ts';
 import type { FieldValidation } from './options.ts';
 
 /** "application/json; charset=utf-8" without its parameters. */
@@ -20,7 +21,7 @@ export function contentTypeOf(request: ApiRequest): string {
 export async function readObject(
   request: ApiRequest,
   validation: FieldValidation,
-  expected?: Resource,
+  expected?: Expected,
 ): Promise<KubeObject | undefined> {
   const { body } = request;
   if (body === undefined) return undefined;

@@ -7,6 +7,7 @@ import { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
+import { hookFor } from '../store-hook.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { applyAllDefaults } from './decode.ts';
@@ -76,7 +77,7 @@ async function store(
   const collection = served.collection!;
   const rules = rulesOf(served);
   if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
-  const together = await rules.beforeStore?.create?.(made, { dryRun });
+  const together = await hookFor(parts.hooks, rules)?.create?.(made, { dryRun });
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   if (dryRun) return Entry.of(key, 0, object);
   try {

@@ -7,6 +7,7 @@ import { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
+import { hookFor } from '../store-hook.ts';
 import type { Served } from '../served/served.ts';
 import { readObject } from './body.ts';
 import { timeText } from './metadata.ts';
@@ -107,7 +108,7 @@ export async function removeOne(
         waits = mark(served, current.object, choices, request.arrivedMs) !== undefined;
         if (waits) throw mustWait;
       });
-      await rules.beforeStore?.deleted?.(entry.object);
+      await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
       return { entry, gone: true };
     } catch (error) {
       if (error !== mustWait) throw error;

@@ -8,6 +8,7 @@ import { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
+import { hookFor } from '../store-hook.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
@@ -97,7 +98,7 @@ export async function change(
   const rules = rulesOf(served);
   const key = objectKey(served, namespace, name);
   let deletes = false;
-  let done: ((written: boolean) => Promise<void>) | undefined;
+  let done: ((written: boolean) => Promise<void> | void) | undefined;
   const step = async (entry: Entry): Promise<KubeObject | Frozen<KubeObject>> => {
     await done?.(false);
     done = undefined;
@@ -111,7 +112,7 @@ export async function change(
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(next, prev);
     if (deletes) return prev;
-    const taken = subresource === '' ? await rules.beforeStore?.update?.(next, prev, options) : undefined;
+    const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
     const final = collection.codec.canonical(next);
     return sameButVersion(final, prev) ? prev : freeze(final);
@@ -133,7 +134,7 @@ export async function change(
     if (deletes) {
       const last = await propose(entry);
       await parts.objects.delete(collection, key, () => undefined);
-      await rules.beforeStore?.deleted?.(entry.object);
+      await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
       entry = Entry.of(key, entry.revision, freeze(last.next));
     }
   }

@@ -1,0 +1,103 @@
+// Owns pods/binding and bindings: a pod gets its node, once.
+import type { Binding, Node, Pod } from '../../api/generated/core.v1.ts';
+import { badRequest, conflict, invalid, isStatusError } from '../../api/status-error.ts';
+import * as fieldError from '../../api/field-error.ts';
+import { freeze, thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Action } from '../action.ts';
+import type { Parts } from '../parts.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import { checkKind, readObject } from '../verbs/body.ts';
+import { timeText } from '../verbs/metadata.ts';
+import { writeOptions } from '../verbs/options.ts';
+
+const kind = { group: '', version: 'v1', kind: 'Binding' };
+const about = { group: '', plural: 'pods/binding' };
+
+type PodObject = Frozen<KubeObject & Pod>;
+
+export const bindingActions: readonly Action[] = [
+  {
+    group: '',
+    resource: 'pods',
+    subresource: 'binding',
+    handle: (parts, request) => bind(parts, request, request.info.name),
+  },
+  { group: '', resource: 'bindings', subresource: '', handle: (parts, request) => bind(parts, request, undefined) },
+];
+
+async function bind(parts: Parts, request: ApiRequest, podName: string | undefined): Promise<ApiAnswer> {
+  const options = writeOptions(request, 'CreateOptions');
+  const body = await readObject(request, options.fieldValidation, kind);
+  if (body === undefined) throw badRequest('the request has no body');
+  const binding = checkKind(body, kind) as unknown as Binding & KubeObject;
+  const name = podName ?? binding.metadata.name;
+  if (!name) throw badRequest('name must be provided');
+  if (binding.metadata.name !== undefined && binding.metadata.name !== '' && binding.metadata.name !== name)
+    throw badRequest('name in URL does not match name in Binding object');
+  const { target } = binding;
+  if (
+    target === undefined ||
+    (target.kind !== undefined && target.kind !== '' && target.kind !== 'Node' && target.kind !== 'Minion')
+  )
+    throw invalid(kind, name, [fieldError.notSupported('target.kind', target?.kind ?? '', ['Node', '<empty>'])]);
+  if (!target.name) throw invalid(kind, name, [fieldError.required('target.name')]);
+  const { namespace } = request.info;
+  const pods = parts.catalog.stored('', 'pods')!.collection!;
+  const change = ({ object }: { readonly object: Frozen<KubeObject> }): KubeObject =>
+    bound(object as PodObject, binding, target.name!, parts, request.arrivedMs);
+  const key = `${namespace}/${name}`;
+  if (options.dryRun) {
+    const entry = pods.cache.get(key);
+    if (entry !== undefined) change(entry);
+  } else {
+    try {
+      await parts.objects.update(pods, key, (entry) => freeze(pods.codec.canonical(change(entry))));
+    } catch (error) {
+      if (isStatusError(error, 'Invalid')) throw conflict(about, name, error.message);
+      throw error;
+    }
+  }
+  return {
+    type: 'object',
+    code: 201,
+    object: freeze({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }),
+  };
+}
+
+function bound(
+  pod: PodObject,
+  binding: Binding & KubeObject,
+  nodeName: string,
+  parts: Parts,
+  nowMs: number,
+): KubeObject {
+  const { name } = pod.metadata;
+  const refuse = (why: string) => conflict(about, name, why);
+  const uid = binding.metadata.uid ?? '';
+  if (uid !== '' && uid !== pod.metadata.uid)
+    throw refuse(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`);
+  if (pod.metadata.deletionTimestamp !== undefined)
+    throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
+  if (pod.spec?.nodeName) throw refuse(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
+  if ((pod.spec?.schedulingGates ?? []).length > 0) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
+  const next = thaw(pod) as KubeObject & Pod;
+  next.spec!.nodeName = nodeName;
+  const { annotations, labels } = binding.metadata;
+  const node = parts.catalog.cache('', 'nodes').get(nodeName)?.object as Frozen<KubeObject & Node> | undefined;
+  const topology = Object.entries(node?.metadata.labels ?? {}).filter(([key]) => topologyLabels.has(key));
+  const merged = { ...next.metadata.labels, ...Object.fromEntries(topology), ...labels };
+  if (Object.keys(merged).length > 0) next.metadata.labels = merged;
+  if (annotations !== undefined) next.metadata.annotations = { ...next.metadata.annotations, ...annotations };
+  const status = (next.status ??= {} as NonNullable<Pod['status']>);
+  delete status.nominatedNodeName;
+  const conditions = (status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
+  status.conditions = [
+    ...conditions,
+    { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: timeText(nowMs) },
+  ] as NonNullable<typeof status.conditions>;
+  return next;
+}
+
+/** What a node tells of its place goes to its pods (KEP-4742). */
+const topologyLabels: ReadonlySet<string> = new Set(['topology.kubernetes.io/zone', 'topology.kubernetes.io/region']);

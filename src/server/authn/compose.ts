@@ -1,0 +1,42 @@
+// Owns which authenticators the options ask for, in order.
+import type { Clock } from '../../base/clock.ts';
+import type { ApiServerOptions } from '../options.ts';
+import type { Catalog } from '../served/served.ts';
+import type { Authenticator } from './authenticator.ts';
+import { bearerTokens } from './bearer.ts';
+import type { BearerTokens } from './bearer.ts';
+import { bootstrapTokens } from './bootstrap-token.ts';
+import { certificatesOf, clientCertificates } from './client-certificate.ts';
+import { frontProxy } from './front-proxy.ts';
+import type { ServiceAccountTokens } from './service-account.ts';
+import { tokenFile } from './token-file.ts';
+
+export interface Authentication {
+  readonly authenticators: readonly Authenticator[];
+  readonly tokens: BearerTokens;
+}
+
+export function authentication(
+  options: ApiServerOptions,
+  catalog: Catalog,
+  clock: Clock,
+  accounts: ServiceAccountTokens | undefined,
+): Authentication {
+  const tokens = bearerTokens(
+    [
+      ...(options.tokenFile === undefined ? [] : [tokenFile(options.tokenFile)]),
+      ...(accounts === undefined ? [] : [accounts]),
+      bootstrapTokens(catalog, clock),
+    ],
+    clock,
+    accounts?.audiences,
+  );
+  return {
+    tokens,
+    authenticators: [
+      ...(options.requestHeader === undefined ? [] : [frontProxy(options.requestHeader, clock)]),
+      ...(options.clientCa === undefined ? [] : [clientCertificates(certificatesOf(options.clientCa), clock)]),
+      tokens,
+    ],
+  };
+}

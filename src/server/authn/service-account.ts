@@ -1,0 +1,147 @@
+// Owns the tokens of service accounts: what is in them, who issues them, and whether they still hold.
+import type { Pod } from '../../api/generated/core.v1.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { randomUuid } from '../../base/random.ts';
+import type { Catalog } from '../served/served.ts';
+import type { UserInfo } from '../request.ts';
+import type { TokenAuthenticator, TokenResult } from './authenticator.ts';
+import { authenticated } from './authenticator.ts';
+import { isSignedBy, jwkOf, parseToken, signingKey, signToken, verifyingKey } from './jwt.ts';
+
+export interface ServiceAccountOptions {
+  /** PEM, private. */
+  readonly signingKey: string;
+  readonly verifyKeys?: readonly string[];
+  readonly issuers?: readonly string[];
+  readonly audiences?: readonly string[];
+  readonly maxExpirationSeconds?: number;
+}
+
+interface Named {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The private claims, under "kubernetes.io". */
+interface Bound {
+  readonly namespace: string;
+  readonly serviceaccount: Named;
+  readonly pod?: Named;
+  readonly secret?: Named;
+  readonly node?: Named;
+  readonly warnafter?: number;
+}
+
+export interface IssueRequest {
+  readonly bound: Bound;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+}
+
+export interface ServiceAccountTokens extends TokenAuthenticator {
+  readonly audiences: readonly string[];
+  readonly maxExpirationSeconds: number;
+  issue(request: IssueRequest): string;
+  readonly issuer: string;
+  /** JSON Web Keys, for /openid/v1/jwks. */
+  jwks(): { readonly keys: readonly Record<string, unknown>[] };
+}
+
+export const defaultIssuer = 'https://kubernetes.default.svc';
+
+/** Objects that are being deleted hold their tokens so much longer. */
+const goneGraceMs = 60_000;
+
+export function serviceAccountTokens(
+  options: ServiceAccountOptions,
+  catalog: Catalog,
+  clock: Clock,
+  random: Random,
+): ServiceAccountTokens {
+  const signer = signingKey(options.signingKey);
+  const keys = [verifyingKey(options.signingKey), ...(options.verifyKeys ?? []).map(verifyingKey)];
+  const issuers = options.issuers ?? [defaultIssuer];
+  const audiences = options.audiences ?? [issuers[0]!];
+
+  /** Undefined: what the token is bound to is gone, or another of the same name. */
+  function bound(plural: string, key: string, wanted: Named): Frozen<KubeObject> | undefined {
+    const object = catalog.cache('', plural).get(key)?.object;
+    if (object === undefined || object.metadata.uid !== wanted.uid) return undefined;
+    const { deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + goneGraceMs < clock.now()) return undefined;
+    return object;
+  }
+
+  function holds(claims: Bound): boolean {
+    const { namespace, serviceaccount, pod, secret, node } = claims;
+    if (bound('serviceaccounts', `${namespace}/${serviceaccount.name}`, serviceaccount) === undefined) return false;
+    if (secret !== undefined && bound('secrets', `${namespace}/${secret.name}`, secret) === undefined) return false;
+    if (pod !== undefined) {
+      const found = bound('pods', `${namespace}/${pod.name}`, pod) as Frozen<KubeObject & Pod> | undefined;
+      if (found === undefined) return false;
+    } else if (node !== undefined && bound('nodes', node.name, node) === undefined) return false;
+    return true;
+  }
+
+  function userOf({ namespace, serviceaccount, pod, node }: Bound, id: unknown): UserInfo {
+    const extra: Record<string, string[]> = {};
+    if (typeof id === 'string') extra['authentication.kubernetes.io/credential-id'] = [`JTI=${id}`];
+    if (node !== undefined) {
+      extra['authentication.kubernetes.io/node-name'] = [node.name];
+      extra['authentication.kubernetes.io/node-uid'] = [node.uid];
+    }
+    if (pod !== undefined) {
+      extra['authentication.kubernetes.io/pod-name'] = [pod.name];
+      extra['authentication.kubernetes.io/pod-uid'] = [pod.uid];
+    }
+    return authenticated({
+      name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+      uid: serviceaccount.uid,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+      ...(Object.keys(extra).length > 0 && { extra }),
+    });
+  }
+
+  function authenticateToken(token: string): TokenResult | undefined {
+    const parsed = parseToken(token);
+    if (parsed === undefined || !issuers.includes(String(parsed.payload['iss']))) return undefined;
+    if (!keys.some((key) => isSignedBy(parsed, key))) return undefined;
+    const { exp, nbf, aud, jti } = parsed.payload;
+    const now = clock.now() / 1000;
+    if (typeof exp !== 'number' || now >= exp || (typeof nbf === 'number' && now < nbf)) return undefined;
+    const claims = parsed.payload['kubernetes.io'] as Bound | undefined;
+    if (claims?.serviceaccount === undefined || typeof claims.namespace !== 'string') return undefined;
+    if (!holds(claims)) return undefined;
+    return { user: userOf(claims, jti), audiences: Array.isArray(aud) ? (aud as string[]) : [String(aud)] };
+  }
+
+  return {
+    name: 'service-account',
+    audiences,
+    issuer: issuers[0]!,
+    maxExpirationSeconds: options.maxExpirationSeconds ?? 365 * 24 * 3600,
+    authenticateToken,
+    issue({ bound: claims, audiences: wanted, expirationSeconds }) {
+      const now = Math.floor(clock.now() / 1000);
+      return signToken(
+        {
+          aud: wanted,
+          exp: now + expirationSeconds,
+          iat: now,
+          iss: issuers[0],
+          jti: randomUuid(random),
+          'kubernetes.io': claims,
+          nbf: now,
+          sub: `system:serviceaccount:${claims.namespace}:${claims.serviceaccount.name}`,
+        },
+        signer,
+      );
+    },
+    jwks() {
+      const unique = new Map(keys.map((key) => [key.id, key]));
+      return { keys: [...unique.values()].map(jwkOf) };
+    },
+  };
+}

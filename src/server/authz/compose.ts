@@ -1,0 +1,36 @@
+// Owns which authorizers the options ask for, in order.
+import type { ApiServerOptions, AuthorizationMode } from '../options.ts';
+import type { Catalog } from '../served/served.ts';
+import { alwaysAllow, alwaysDeny, privilegedGroup } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
+import { nodeAuthorizer } from './node.ts';
+import { rbac } from './rbac.ts';
+import type { Rbac } from './rbac.ts';
+
+export interface Authorization {
+  readonly authorizers: readonly Authorizer[];
+  /** Absent when the mode is not on. */
+  readonly roles: Rbac | undefined;
+}
+
+export function authorization(options: ApiServerOptions, catalog: Catalog): Authorization {
+  const group = 'rbac.authorization.k8s.io';
+  let roles: Rbac | undefined;
+  const made: Readonly<Record<AuthorizationMode, () => Authorizer>> = {
+    AlwaysAllow: () => alwaysAllow,
+    AlwaysDeny: () => alwaysDeny,
+    Node: () => nodeAuthorizer(catalog),
+    RBAC: () =>
+      (roles = rbac({
+        roles: catalog.cache(group, 'roles'),
+        roleBindings: catalog.cache(group, 'rolebindings'),
+        clusterRoles: catalog.cache(group, 'clusterroles'),
+        clusterRoleBindings: catalog.cache(group, 'clusterrolebindings'),
+      })),
+  };
+  const authorizers = [
+    privilegedGroup,
+    ...(options.authorizationModes ?? ['Node', 'RBAC']).map((mode) => made[mode]()),
+  ];
+  return { authorizers, roles };
+}

@@ -1,0 +1,27 @@
+// Owns what a kind may take along with a write: addresses and ports, in the same transaction and given back when it fails.
+import type { Frozen, KubeObject } from '../api/meta.ts';
+import type { Compare, Operation } from '../store/store.ts';
+
+/** What a write takes along. */
+export interface Taken {
+  readonly with?: { readonly compare: readonly Compare[]; readonly operations: readonly Operation[] };
+  /** Called once, whether the write was made or not. */
+  done?(written: boolean): Promise<void> | void;
+}
+
+/** Hooks of one collection; each may change the object that is about to be stored, and throws StatusError to refuse. */
+export interface StoreHook {
+  readonly group: string;
+  readonly resource: string;
+  create?(obj: KubeObject, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
+  update?(next: KubeObject, prev: Frozen<KubeObject>, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
+  /** After the object is gone. */
+  deleted?(obj: Frozen<KubeObject>): Promise<void>;
+}
+
+export function hookFor(
+  hooks: readonly StoreHook[],
+  { group, plural }: { readonly group: string; readonly plural: string },
+): StoreHook | undefined {
+  return hooks.find((hook) => hook.group === group && hook.resource === plural);
+}
