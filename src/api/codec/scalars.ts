@@ -98,6 +98,9 @@ const bytes: ScalarDecoder = (value, at) => {
   return packed.endsWith('=') ? Buffer.from(packed, 'base64').toString('base64') : packed;
 };
 
+/** Canonical as it stands, and surely a day that there is. */
+const plainTime = /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$/;
+
 const maxInt32 = 2 ** 31 - 1;
 const maxInt64 = 2 ** 63;
 const int32 = integer('int32', -(2 ** 31), maxInt32);
@@ -123,6 +126,7 @@ const decoders: Readonly<Record<ScalarType, ScalarDecoder>> = {
   time: parsed(
     'string',
     (value) => {
+      if (plainTime.test(value)) return value;
       const instant = parseInstant(value);
       return instant && formatTime(instant.seconds);
     },
