@@ -87,7 +87,7 @@ test('conditions', () => {
     withCondition(first, { type: 'Ready', status: 'False', reason: 'B' }, 't2')[0]!.lastTransitionTime,
     't1',
   );
-  const ready = withCondition(first, { type: 'Ready', status: 'True' }, 't3');
+  const ready = withCondition<ConditionLike>(first, { type: 'Ready', status: 'True' }, 't3');
   assert.equal(ready[0]!.lastTransitionTime, 't3');
   assert.equal(isConditionTrue(ready, 'Ready'), true);
   assert.deepEqual(withoutCondition(ready, 'Ready'), []);
