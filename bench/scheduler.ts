@@ -8,6 +8,7 @@ import { profilesOf } from '../src/scheduler/configuration.ts';
 import { MatchIndex } from '../src/scheduler/match-index.ts';
 import { Nominator } from '../src/scheduler/nominator.ts';
 import { PodScheduler } from '../src/scheduler/schedule-pod.ts';
+import { volumesFrom } from '../src/scheduler/volumes.ts';
 import { WaitingPods } from '../src/scheduler/waiting-pods.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { seededRandom } from '../src/base/random.ts';
@@ -108,11 +109,13 @@ function decide(name: string, count: number, spec: (at: number) => object): void
   const nominator = new Nominator();
   const random = seededRandom(1);
   const api = memoryApi({ clock: systemClock, random });
+  const informers = informerFactory(client(api), { clock: systemClock, random, logger: silentLogger });
   const profile = profilesOf(
     {},
     {},
     {
-      informers: informerFactory(client(api), { clock: systemClock, random, logger: silentLogger }),
+      informers,
+      volumes: volumesFrom(informers, () => undefined),
       clock: systemClock,
       logger: silentLogger,
       cache,

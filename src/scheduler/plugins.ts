@@ -1,7 +1,13 @@
 // Owns the list of built-in plugins: their order, default weights and how each is made. The one file that names every plugin.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { namespaces, podDisruptionBudgets, pods } from '../api/generated/resources.ts';
+import {
+  namespaces,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  pods,
+} from '../api/generated/resources.ts';
 import type { InformerFactory } from '../client/informer-factory.ts';
 import type { SchedulerCache } from './cache.ts';
 import type { Happening } from './framework/cluster-event.ts';
@@ -27,6 +33,11 @@ import { podTopologySpread, type PodTopologySpreadArgs } from './plugins/pod-top
 import { prioritySort } from './plugins/priority-sort.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
 import { taintToleration } from './plugins/taint-toleration.ts';
+import { nodeVolumeLimits } from './plugins/node-volume-limits.ts';
+import { volumeBinding, type VolumeBindingArgs } from './plugins/volume-binding.ts';
+import { volumeRestrictions } from './plugins/volume-restrictions.ts';
+import { volumeZone } from './plugins/volume-zone.ts';
+import type { Volumes } from './volumes.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
 export interface PluginDeps {
@@ -40,6 +51,7 @@ export interface PluginDeps {
   readonly run: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
   readonly preempted: (preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]) => void;
   readonly index: MatchIndex;
+  readonly volumes: Volumes;
   readonly happened: (what: Happening) => void;
 }
 
@@ -65,6 +77,10 @@ export const builtIns: readonly BuiltIn[] = [
     weight: 1,
     make: (args) => nodeResourcesBalancedAllocation((args ?? {}) as NodeResourcesBalancedAllocationArgs),
   },
+  { name: 'VolumeRestrictions', make: (_args, { volumes }) => volumeRestrictions(volumes) as SchedulerPlugin },
+  { name: 'NodeVolumeLimits', make: (_args, { volumes }) => nodeVolumeLimits(volumes) as SchedulerPlugin },
+  { name: 'VolumeBinding', make: (args, deps) => binding((args ?? {}) as VolumeBindingArgs, deps) },
+  { name: 'VolumeZone', make: (_args, { volumes }) => volumeZone(volumes) as SchedulerPlugin },
   { name: 'PodTopologySpread', weight: 2, make: (args, deps) => spread((args ?? {}) as PodTopologySpreadArgs, deps) },
   { name: 'InterPodAffinity', weight: 2, make: (args, deps) => affinity((args ?? {}) as InterPodAffinityArgs, deps) },
   { name: 'DefaultPreemption', make: (args, deps) => preemption((args ?? {}) as DefaultPreemptionArgs, deps) },
@@ -109,4 +125,10 @@ function preemption(args: DefaultPreemptionArgs, deps: PluginDeps): SchedulerPlu
     },
     args,
   );
+}
+
+function binding(args: VolumeBindingArgs, { informers, volumes, clock }: PluginDeps): SchedulerPlugin {
+  const claimClient = informers.writer(persistentVolumeClaims);
+  const volumeClient = informers.writer(persistentVolumes);
+  return volumeBinding({ volumes, clock, claimClient, volumeClient }, args) as SchedulerPlugin;
 }

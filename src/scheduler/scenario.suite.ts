@@ -15,6 +15,8 @@ import { scheduler, type SchedulerOptions } from './scheduler.ts';
 /** Parts of objects in YAML-less shorthand: whatever the scenario gives is merged over these. */
 type Fields = Record<string, unknown>;
 
+type Patchable = 'pods' | 'nodes' | 'persistentvolumeclaims';
+
 export interface World {
   readonly clock: VirtualClock;
   readonly metrics: MetricsRegistry;
@@ -31,7 +33,7 @@ export interface World {
     more?: { labels?: Record<string, string>; spec?: Fields; status?: Fields; namespace?: string },
   ): Promise<void>;
   create<T extends KubeObject>(ref: ResourceRef<T>, obj: object): Promise<void>;
-  patch(what: 'pods' | 'nodes', name: string, body: object, subresource?: string): Promise<void>;
+  patch(what: Patchable, name: string, body: object, subresource?: string): Promise<void>;
   remove(what: 'pods' | 'nodes', name: string): Promise<void>;
   /** Lets everything that is due happen within `ms` of virtual time. */
   settle(ms?: number): Promise<void>;
@@ -67,8 +69,12 @@ export async function inWorld(play: (world: World) => Promise<void>, options: Sc
   await clock.advance(0);
   assert.equal(it.ready, true);
   const pods = kube.resource(resources.pods);
-  const refs = { pods: resources.pods, nodes: resources.nodes } as const;
-  const keyFor = (what: 'pods' | 'nodes', name: string) => ({ namespace: what === 'pods' ? 'default' : '', name });
+  const refs = {
+    pods: resources.pods,
+    nodes: resources.nodes,
+    persistentvolumeclaims: resources.persistentVolumeClaims,
+  } as const;
+  const keyFor = (what: Patchable, name: string) => ({ namespace: what === 'nodes' ? '' : 'default', name });
   const settle = async (ms = 0) => {
     for (let turn = 0; turn < 6; turn++) await clock.advance(turn === 0 ? ms : 0);
   };

@@ -22,6 +22,7 @@ import type { PodInfo } from './pod-info.ts';
 import { type QueuedPod, SchedulingQueue } from './queue.ts';
 import { type Decision, PodScheduler } from './schedule-pod.ts';
 import { StatusWriter } from './status-writer.ts';
+import { type Volumes, volumesFrom } from './volumes.ts';
 import { WaitingPods } from './waiting-pods.ts';
 
 /** Where events about pods go; repetitions are the recorder's matter. */
@@ -76,6 +77,7 @@ class KubeScheduler implements Scheduler {
   readonly #nominator = new Nominator();
   readonly #queue: SchedulingQueue;
   readonly #waiting: WaitingPods;
+  readonly #volumes: Volumes;
   readonly #decider: PodScheduler;
   readonly #metrics: SchedulerMetrics;
   readonly #events = new Map<string, SchedulerEvents>();
@@ -91,6 +93,7 @@ class KubeScheduler implements Scheduler {
     this.#waiting = new WaitingPods(deps.clock);
     const configuration = options.configuration ?? {};
     const index = new MatchIndex();
+    this.#volumes = volumesFrom(deps.informers, (what) => this.#queue.happened(what));
     this.#cache.observers.push(index);
     this.#profiles = profilesOf(configuration, options.plugins ?? {}, {
       informers: deps.informers,
@@ -100,6 +103,7 @@ class KubeScheduler implements Scheduler {
       nominator: this.#nominator,
       waiting: this.#waiting,
       index,
+      volumes: this.#volumes,
       run: (name, task) => this.#group.run(name, task),
       preempted: (preemptor, nodeName, victims) => this.#preempted(preemptor, nodeName, victims),
       happened: (what) => this.#queue.happened(what),
@@ -148,6 +152,7 @@ class KubeScheduler implements Scheduler {
     );
     group.run('scheduling', async (inner) => {
       await Promise.all([nodeInformer.whenSynced(inner), podInformer.whenSynced(inner)]);
+      await this.#volumes.start(inner);
       for (const plugin of this.#allPlugins()) await plugin.start?.(inner);
       this.#ready = true;
       await this.#loop(inner);
