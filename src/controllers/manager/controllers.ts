@@ -12,6 +12,7 @@ import { nodeIpamController, ttlController } from '../node/node-ipam.ts';
 import { nodeLifecycleController } from '../node/node-lifecycle.ts';
 import { taintEvictionController } from '../node/taint-eviction.ts';
 import { podGarbageCollector } from '../pod-gc/pod-gc.ts';
+import { daemonSetController } from '../daemonset/daemonset.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -31,6 +32,7 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'deployment-controller', make: deploymentController },
   { name: 'replicaset-controller', make: replicaSetController },
   { name: 'replicationcontroller-controller', make: replicationControllerController },
+  { name: 'daemonset-controller', make: daemonSetController },
   { name: 'job-controller', make: jobController },
   { name: 'endpoints-controller', make: endpointsController },
   { name: 'endpointslice-controller', make: endpointSliceController },
