@@ -22,10 +22,12 @@ import {
   CelDuration,
   CelError,
   type CelList,
+  type CelMap,
   CelOptional,
   CelTimestamp,
   CelUint,
   type CelValue,
+  EntryMap,
   isList,
   isMap,
 } from '../values.ts';
@@ -176,6 +178,16 @@ function isIn([item, whole]: readonly CelValue[]): boolean {
   const items = whole as CelList;
   for (let at = 0; at < items.size; at++) if (equal(item!, items.at(at))) return true;
   return false;
+}
+
+function entriesOf(whole: CelMap): [CelValue, CelValue][] {
+  return Array.from(whole.keys(), (key) => [key, whole.get(key)!]);
+}
+
+function inserted(whole: CelMap, entries: readonly [CelValue, CelValue][]): CelMap {
+  for (const [key] of entries)
+    if (whole.get(key) !== undefined) throw new CelError(`insert failed: key ${String(key)} already exists`);
+  return new EntryMap([...entriesOf(whole), ...entries]);
 }
 
 export const operators: Library = {

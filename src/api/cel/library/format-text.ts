@@ -1,0 +1,105 @@
+// Owns the text that string.format() makes (extension "strings": %s %d %f %e %b %o %x %X %%).
+import { CelDuration, CelError, type CelList, CelTimestamp, CelTypeValue, CelUint, type CelValue, isList, isMap, typeNameOf } from '../values.ts';
+import { doubleToText, durationText, timestampText } from './conversions.ts';
+
+const clause = /%(?:\.(\d+))?([a-zA-Z%])/g;
+const defaultPrecision = 6;
+
+export function formatText(pattern: string, args: CelList): string {
+  let used = 0;
+  const text = pattern.replace(clause, (_whole, precision: string | undefined, verb: string) => {
+    if (verb === '%') return '%';
+    if (used >= args.size) throw new CelError(`index ${used} out of range`);
+    return formatted(verb, args.at(used++), precision === undefined ? undefined : Number(precision));
+  });
+  if (/%$/.test(pattern.replaceAll('%%', ''))) throw new CelError('unexpected end of string');
+  return text;
+}
+
+function formatted(verb: string, value: CelValue, precision: number | undefined): string {
+  switch (verb) {
+    case 's':
+      return plain(value);
+    case 'd':
+      return decimal(value);
+    case 'f':
+      return fixed(numberOf(value, verb), precision);
+    case 'e':
+      return scientific(numberOf(value, verb), precision);
+    case 'b':
+      return typeof value === 'boolean' ? (value ? '1' : '0') : integer(value, verb).toString(2);
+    case 'o':
+      return integer(value, verb).toString(8);
+    case 'x':
+      return hex(value);
+    case 'X':
+      return hex(value).toUpperCase();
+    default:
+      throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+  }
+}
+
+function refuse(verb: string, value: CelValue): CelError {
+  return new CelError(`error during formatting: %${verb} cannot be used on ${typeNameOf(value)}`);
+}
+
+function plain(value: CelValue): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? doubleToText(value) : infinite(value);
+  if (value === null) return 'null';
+  if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  if (value instanceof CelUint) return String(value.value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString();
+  if (value instanceof CelTimestamp) return timestampText(value);
+  if (value instanceof CelDuration) return durationText(value);
+  if (value instanceof CelTypeValue) return value.name;
+  if (isList(value)) return `[${Array.from({ length: value.size }, (_, at) => plain(value.at(at))).join(', ')}]`;
+  if (isMap(value)) {
+    const entries = Array.from(value.keys(), (key) => `${plain(key)}: ${plain(value.get(key)!)}`);
+    return `{${entries.toSorted().join(', ')}}`;
+  }
+  throw refuse('s', value);
+}
+
+function infinite(value: number): string {
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';
+}
+
+function decimal(value: CelValue): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) return infinite(value);
+  return String(integer(value, 'd'));
+}
+
+function integer(value: CelValue, verb: string): bigint {
+  if (typeof value === 'bigint') return value;
+  if (value instanceof CelUint) return value.value;
+  throw refuse(verb, value);
+}
+
+function numberOf(value: CelValue, verb: string): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof CelUint) return Number(value.value);
+  throw refuse(verb, value);
+}
+
+function fixed(value: number, precision = defaultPrecision): string {
+  return Number.isFinite(value) ? value.toFixed(Math.min(precision, 100)) : infinite(value);
+}
+
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+
+/** "1.234500×10⁰³": upstream writes the exponent as a power of ten. */
+function scientific(value: number, precision = defaultPrecision): string {
+  if (!Number.isFinite(value)) return infinite(value);
+  const [digits = '', exponent = '0'] = value.toExponential(Math.min(precision, 100)).split('e');
+  const size = String(Math.abs(Number(exponent))).padStart(2, '0');
+  const sign = Number(exponent) < 0 ? '⁻' : '';
+  return `${digits}×10${sign}${Array.from(size, (digit) => superscripts[Number(digit)]).join('')}`;
+}
+
+function hex(value: CelValue): string {
+  if (typeof value === 'string') return Buffer.from(value).toString('hex');
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return integer(value, 'x').toString(16);
+}
