@@ -1,5 +1,16 @@
 // Owns the text that string.format() makes (extension "strings": %s %d %f %e %b %o %x %X %%).
-import { CelDuration, CelError, type CelList, CelTimestamp, CelTypeValue, CelUint, type CelValue, isList, isMap, typeNameOf } from '../values.ts';
+import {
+  CelDuration,
+  CelError,
+  type CelList,
+  CelTimestamp,
+  CelTypeValue,
+  CelUint,
+  type CelValue,
+  isList,
+  isMap,
+  typeNameOf,
+} from '../values.ts';
 import { doubleToText, durationText, timestampText } from './conversions.ts';
 
 const clause = /%(?:\.(\d+))?([a-zA-Z%])/g;

@@ -282,6 +282,17 @@ export const operators: Library = {
       }),
       overload([a, map(a, b)], bool, isIn),
     ),
+    // What transformMap and transformMapEntry become.
+    define(
+      '@map_insert',
+      overload([map(a, b), a, b], map(a, b), ([whole, key, value]) => inserted(whole as CelMap, [[key!, value!]])),
+    ),
+    define(
+      '@map_merge',
+      overload([map(a, b), map(a, b)], map(a, b), ([whole, more]) =>
+        inserted(whole as CelMap, entriesOf(more as CelMap)),
+      ),
+    ),
     define(
       '_[_]',
       overload([list(a), int], a, index),

@@ -23,7 +23,8 @@ function scaled({ min, max }: SizeRange): SizeRange {
 
 /** contains, indexOf: each place of the text may be compared with all of the other. */
 const search = {
-  cost: ([text, part]: readonly CelValue[]) => Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor * Math.max(1, sizeOf(part!) * traversalFactor))),
+  cost: ([text, part]: readonly CelValue[]) =>
+    Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor * Math.max(1, sizeOf(part!) * traversalFactor))),
   estimate: ([text, part]: readonly SizeRange[]) => {
     const [x, y] = [scaled(text!), scaled(part!)];
     return { cost: { min: x.min * y.min, max: x.max * y.max } };
@@ -32,9 +33,11 @@ const search = {
 
 const regexFactor = 0.25;
 const regexCosts = {
-  cost: ([text, pattern]: readonly CelValue[]) => Math.ceil((sizeOf(text!) + 1) * traversalFactor) * Math.max(1, Math.ceil(sizeOf(pattern!) * regexFactor)),
+  cost: ([text, pattern]: readonly CelValue[]) =>
+    Math.ceil((sizeOf(text!) + 1) * traversalFactor) * Math.max(1, Math.ceil(sizeOf(pattern!) * regexFactor)),
   estimate: ([text, pattern]: readonly SizeRange[]) => {
-    const of = (size: number, by: number) => Math.ceil((size + 1) * traversalFactor) * Math.max(1, Math.ceil(by * regexFactor));
+    const of = (size: number, by: number) =>
+      Math.ceil((size + 1) * traversalFactor) * Math.max(1, Math.ceil(by * regexFactor));
     return { cost: { min: of(text!.min, pattern!.min), max: of(text!.max, pattern!.max) } };
   },
 };
@@ -76,7 +79,8 @@ function find(text: string, part: string, from: number, isLast: boolean): bigint
 }
 
 function searching(name: string, isLast: boolean) {
-  const whole = ([text, part]: readonly CelValue[]) => find(text as string, part as string, isLast ? Infinity : 0, isLast);
+  const whole = ([text, part]: readonly CelValue[]) =>
+    find(text as string, part as string, isLast ? Infinity : 0, isLast);
   const from = ([text, part, start]: readonly CelValue[]) => {
     const size = points(text as string).length;
     return find(text as string, part as string, position(start!, size), isLast);
@@ -102,7 +106,13 @@ function replace([text, part, by, limit]: readonly CelValue[]): string {
   if (most < 0n) return (text as string).replaceAll(part as string, () => by as string);
   const pieces = (text as string).split(part as string);
   const count = Math.min(Number(most), pieces.length - 1);
-  return pieces.slice(0, count + 1).join(by as string) + pieces.slice(count + 1).map((piece) => (part as string) + piece).join('');
+  return (
+    pieces.slice(0, count + 1).join(by as string) +
+    pieces
+      .slice(count + 1)
+      .map((piece) => (part as string) + piece)
+      .join('')
+  );
 }
 
 function split([text, by, limit]: readonly CelValue[]): ArrayList {
@@ -125,8 +135,19 @@ function join([items, by]: readonly CelValue[]): string {
 }
 
 const quotes: Readonly<Record<string, string>> = {
-  '\u0007': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v', '\\': '\\\\', '"': '\\"',
+  '\u0007': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '\\': '\\\\',
+  '"': '\\"',
 };
+
+// oxlint-disable-next-line no-control-regex
+const quotable = /[\u0007\b\f\n\r\t\v\\"]/g;
 
 const asciiLower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const asciiUpper = (text: string) => text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
@@ -135,26 +156,76 @@ const text = (value: CelValue | undefined) => value as string;
 export const strings: Library = {
   name: 'strings',
   functions: [
-    define('contains', member(string, [string], bool, ([whole, part]) => text(whole).includes(text(part)), search)),
-    define('startsWith', member(string, [string], bool, ([whole, part]) => text(whole).startsWith(text(part)), { cost: (args) => walk.cost([args[1]!]) })),
-    define('endsWith', member(string, [string], bool, ([whole, part]) => text(whole).endsWith(text(part)), { cost: (args) => walk.cost([args[1]!]) })),
+    define(
+      'contains',
+      member(string, [string], bool, ([whole, part]) => text(whole).includes(text(part)), search),
+    ),
+    define(
+      'startsWith',
+      member(string, [string], bool, ([whole, part]) => text(whole).startsWith(text(part)), {
+        cost: (args) => walk.cost([args[1]!]),
+      }),
+    ),
+    define(
+      'endsWith',
+      member(string, [string], bool, ([whole, part]) => text(whole).endsWith(text(part)), {
+        cost: (args) => walk.cost([args[1]!]),
+      }),
+    ),
     define(
       'matches',
-      member(string, [string], bool, ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(), regexCosts),
-      overload([string, string], bool, ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(), regexCosts),
+      member(
+        string,
+        [string],
+        bool,
+        ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(),
+        regexCosts,
+      ),
+      overload(
+        [string, string],
+        bool,
+        ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(),
+        regexCosts,
+      ),
     ),
     define('charAt', member(string, [int], string, charAt, walk)),
     searching('indexOf', false),
     searching('lastIndexOf', true),
     define('join', member(list(string), [], string, join, walk), member(list(string), [string], string, join, walk)),
-    define('lowerAscii', member(string, [], string, ([value]) => asciiLower(text(value)), walk)),
-    define('upperAscii', member(string, [], string, ([value]) => asciiUpper(text(value)), walk)),
-    define('trim', member(string, [], string, ([value]) => text(value).trim(), walk)),
-    define('replace', member(string, [string, string], string, replace, walk), member(string, [string, string, int], string, replace, walk)),
-    define('split', member(string, [string], list(string), split, walk), member(string, [string, int], list(string), split, walk)),
-    define('substring', member(string, [int], string, substring, walk), member(string, [int, int], string, substring, walk)),
-    // oxlint-disable-next-line no-control-regex
-    define('strings.quote', overload([string], string, ([value]) => `"${text(value).replace(/[\u0007\b\f\n\r\t\v\\"]/g, (mark) => quotes[mark]!)}"`, walk)),
-    define('format', member(string, [list(dyn)], string, ([pattern, args]) => formatText(text(pattern), args as CelList), walk)),
+    define(
+      'lowerAscii',
+      member(string, [], string, ([value]) => asciiLower(text(value)), walk),
+    ),
+    define(
+      'upperAscii',
+      member(string, [], string, ([value]) => asciiUpper(text(value)), walk),
+    ),
+    define(
+      'trim',
+      member(string, [], string, ([value]) => text(value).trim(), walk),
+    ),
+    define(
+      'replace',
+      member(string, [string, string], string, replace, walk),
+      member(string, [string, string, int], string, replace, walk),
+    ),
+    define(
+      'split',
+      member(string, [string], list(string), split, walk),
+      member(string, [string, int], list(string), split, walk),
+    ),
+    define(
+      'substring',
+      member(string, [int], string, substring, walk),
+      member(string, [int, int], string, substring, walk),
+    ),
+    define(
+      'strings.quote',
+      overload([string], string, ([value]) => `"${text(value).replace(quotable, (mark) => quotes[mark]!)}"`, walk),
+    ),
+    define(
+      'format',
+      member(string, [list(dyn)], string, ([pattern, args]) => formatText(text(pattern), args as CelList), walk),
+    ),
   ],
 };

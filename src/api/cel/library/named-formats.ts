@@ -1,0 +1,84 @@
+// Owns Kubernetes' format library of CEL: named formats that validate a text and say what is wrong (documentation "Kubernetes format library").
+import { parseInstant } from '../../time.ts';
+import { isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName } from '../../names.ts';
+import { define, type Library, member, overload } from '../functions.ts';
+import { list, opaque, optional, string } from '../types.ts';
+import { ArrayList, CelOpaque, CelOptional, type CelValue } from '../values.ts';
+
+const format = opaque('kubernetes.NamedFormat');
+
+type Judge = (text: string) => readonly string[];
+
+class CelFormat extends CelOpaque {
+  readonly typeName = 'kubernetes.NamedFormat';
+  readonly name: string;
+  readonly judge: Judge;
+  constructor(name: string, judge: Judge) {
+    super();
+    this.name = name;
+    this.judge = judge;
+  }
+  override equals(other: CelOpaque): boolean {
+    return other instanceof CelFormat && other.name === this.name;
+  }
+}
+
+const pattern =
+  (form: RegExp, what: string): Judge =>
+  (text) =>
+    form.test(text) ? [] : [what];
+
+/** With a prefix the name may end in a dash: more will be put behind it. */
+const prefix =
+  (judge: Judge): Judge =>
+  (text) =>
+    judge(text.endsWith('-') ? `${text.slice(0, -1)}a` : text);
+
+function isUri(text: string): readonly string[] {
+  return URL.canParse(text) || text.startsWith('/') ? [] : ['invalid URI'];
+}
+
+const judges: Readonly<Record<string, Judge>> = {
+  dns1123Label: isDNS1123Label,
+  dns1123Subdomain: isDNS1123Subdomain,
+  dns1035Label: isDNS1035Label,
+  qualifiedName: isQualifiedName,
+  dns1123LabelPrefix: prefix(isDNS1123Label),
+  dns1123SubdomainPrefix: prefix(isDNS1123Subdomain),
+  dns1035LabelPrefix: prefix(isDNS1035Label),
+  labelValue: isLabelValue,
+  uri: isUri,
+  uuid: pattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'does not match the UUID format'),
+  byte: pattern(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, 'invalid base64'),
+  date: (text) =>
+    /^\d{4}-\d\d-\d\d$/.test(text) && parseInstant(`${text}T00:00:00Z`) !== undefined ? [] : ['invalid date'],
+  datetime: (text) => (parseInstant(text) === undefined ? ['invalid datetime'] : []),
+};
+
+const formats = new Map(Object.entries(judges).map(([name, judge]) => [name, new CelFormat(name, judge)]));
+
+export const namedFormats: Library = {
+  name: 'kubernetes.format',
+  functions: [
+    ...Array.from(formats, ([name, value]) =>
+      define(
+        `format.${name}`,
+        overload([], format, () => value),
+      ),
+    ),
+    define(
+      'format.named',
+      overload([string], optional(format), ([name]) => {
+        const found = formats.get(name as string);
+        return found === undefined ? CelOptional.none : new CelOptional(found);
+      }),
+    ),
+    define(
+      'validate',
+      member(format, [string], optional(list(string)), ([value, text]: readonly CelValue[]) => {
+        const problems = (value as CelFormat).judge(text as string);
+        return problems.length === 0 ? CelOptional.none : new CelOptional(new ArrayList(problems));
+      }),
+    ),
+  ],
+};
