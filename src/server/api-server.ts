@@ -14,6 +14,11 @@ import { bindingActions } from './actions/binding.ts';
 import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
+import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
+import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
+import { Allocations } from './services/allocations.ts';
+import { ipRange } from './services/ip-range.ts';
+import { portRange, serviceHook } from './services/service-hook.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonateStage } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
@@ -62,6 +67,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       : serviceAccountTokens(options.serviceAccounts, catalog, clock, random);
   const { authenticators, tokens } = authentication(options, catalog, clock, accounts);
   const { authorizers, roles } = authorization(options, catalog);
+  const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
   const parts: Parts = {
     clock,
     random,
@@ -69,7 +75,17 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     catalog,
     objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore }),
     admission: admission(admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins)),
-    hooks: [],
+    hooks: [
+      serviceHook({
+        store,
+        clock,
+        random,
+        allocations: new Allocations(catalog.cache('', 'services'), random),
+        ranges,
+        nodePorts: portRange(options.serviceNodePortRange ?? '30000-32767'),
+        addresses: catalog.stored('networking.k8s.io', 'ipaddresses')!.collection!,
+      }),
+    ],
     actions: actionMap([
       ...reviewActions({ tokens, authorizers, rbac: roles, audiences: accounts?.audiences ?? [defaultIssuer] }),
       ...(accounts === undefined ? [] : [tokenRequestAction(accounts)]),
@@ -141,6 +157,15 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         readiness.started = true;
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
+        const reach: KubernetesServiceOptions = {
+          catalog,
+          transport: self,
+          log,
+          ranges,
+          port: options.advertise?.port ?? port,
+          advertiseAddress: options.advertise?.address,
+        };
+        group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {
         readiness.stopping = true;

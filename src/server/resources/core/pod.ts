@@ -70,6 +70,7 @@ export const pod = defineResource<Pod>(pods, {
   validateUpdate,
   validateUpdateAlone: true,
   warnings: podWarnings,
+  indexed: ['spec.nodeName'],
   selectable: {
     'spec.nodeName': text(({ spec }) => spec.nodeName),
     'spec.restartPolicy': text(({ spec }) => spec.restartPolicy),

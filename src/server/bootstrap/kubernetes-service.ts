@@ -1,0 +1,133 @@
+// Owns the Service `kubernetes` through which pods reach the API server, its endpoints, and the recorded address range.
+import type { Logger } from '../../base/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
+import { isAbort } from '../../base/task-group.ts';
+import { isNotFound } from '../../api/status-error.ts';
+import { thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Transport } from '../../client/transport.ts';
+import type { IpRange } from '../services/ip-range.ts';
+import { same } from '../verbs/equal.ts';
+import { ensure } from './objects.ts';
+import type { BootstrapOptions } from './objects.ts';
+
+export interface KubernetesServiceOptions extends BootstrapOptions {
+  readonly ranges: readonly IpRange[];
+  readonly port: number;
+  /** Without it the endpoints are left to others. */
+  readonly advertiseAddress: string | undefined;
+}
+
+const plain = (value: object): KubeObject => value as KubeObject;
+
+export async function kubernetesService(options: KubernetesServiceOptions): Promise<void> {
+  const { ranges, port } = options;
+  await ensure(
+    options,
+    plain({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes' },
+      spec: { cidrs: ranges.map(({ cidr }) => cidr) },
+    }),
+  );
+  await ensure(
+    options,
+    plain({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: {
+        name: 'kubernetes',
+        namespace: 'default',
+        labels: { component: 'apiserver', provider: 'kubernetes' },
+      },
+      spec: {
+        clusterIP: ranges[0]!.at(0),
+        clusterIPs: [ranges[0]!.at(0)],
+        type: 'ClusterIP',
+        sessionAffinity: 'None',
+        ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
+      },
+    }),
+  );
+}
+
+async function put(
+  transport: Transport,
+  collection: string,
+  wanted: KubeObject & Record<string, unknown>,
+  fields: readonly string[],
+): Promise<void> {
+  const path = `${collection}/${wanted.metadata.name}`;
+  let present: Frozen<KubeObject & Record<string, unknown>>;
+  try {
+    present = (await transport.call({ method: 'GET', path })) as Frozen<KubeObject & Record<string, unknown>>;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await transport.call({ method: 'POST', path: collection, body: wanted });
+    return;
+  }
+  if (fields.every((field) => same(present[field], wanted[field]))) return;
+  const next = thaw(present) as KubeObject & Record<string, unknown>;
+  for (const field of fields) next[field] = wanted[field];
+  await transport.call({ method: 'PUT', path, body: next });
+}
+
+export async function kubernetesEndpoints({
+  transport,
+  port,
+  advertiseAddress,
+}: KubernetesServiceOptions): Promise<void> {
+  if (advertiseAddress === undefined) return;
+  const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+  await put(
+    transport,
+    '/api/v1/namespaces/default/endpoints',
+    plain({
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'kubernetes', namespace: 'default', labels },
+      subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+    }) as KubeObject & Record<string, unknown>,
+    ['subsets'],
+  );
+  await put(
+    transport,
+    '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices',
+    plain({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+      addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
+      endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+      ports: [{ name: 'https', port, protocol: 'TCP' }],
+    }) as KubeObject & Record<string, unknown>,
+    ['endpoints', 'ports'],
+  );
+}
+
+const everyMs = 10_000;
+
+/** Puts the endpoints right again when someone changed or deleted them. */
+export async function keepKubernetesService(
+  options: KubernetesServiceOptions,
+  clock: Clock,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (;;) {
+      try {
+        await kubernetesService(options);
+        await kubernetesEndpoints(options);
+      } catch (error) {
+        if (isAbort(error) || signal.aborted) return;
+        log.error('the kubernetes service cannot be kept', { error });
+      }
+      await sleep(clock, everyMs, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
