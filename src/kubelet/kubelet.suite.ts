@@ -127,13 +127,16 @@ export class SuiteNode {
     }
   }
 
-  /** Waits for the API's next change instead of for a time; fails after half a minute. */
+  /** Waits for the API's next change instead of for a time; fails after twenty seconds. */
   async until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
-    const deadline = AbortSignal.timeout(30_000);
+    const deadline = AbortSignal.timeout(20_000);
     while (!(await isTrue())) {
       if (deadline.aborted) {
         const { items } = await this.api.resource(pods).list();
-        throw new Error(`waited too long until ${what}: ${JSON.stringify(items.map(({ status }) => status))}`);
+        const said = (await this.api.resource(events).list()).items.slice(-5).map(({ message }) => message);
+        throw new Error(
+          `waited too long until ${what}: ${said.join('; ')} ${JSON.stringify(items.map(({ status }) => status))}`,
+        );
       }
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

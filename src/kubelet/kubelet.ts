@@ -31,6 +31,7 @@ import { imagePuller } from './runtime/images.ts';
 import { rotateLogs } from './runtime/log-rotation.ts';
 import { runtimeCache } from './runtime/runtime-cache.ts';
 import { terminationMessage } from './runtime/termination-message.ts';
+import { kubeletAuthorizer } from './server/authorize.ts';
 import { kubeletServer } from './server/kubelet-server.ts';
 import { statsReporter } from './server/stats.ts';
 import type { HttpListener } from '../wire/http-listener.ts';
@@ -147,12 +148,15 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     if (given.cni) writeCniWhenKnown(given.cni, nodeInformer);
     const listener =
       given.server &&
-      (await kubeletServer(given.server, {
-        node,
-        pods: set,
-        metrics: deps.metrics,
-        stats: statsReporter(node, () => set.list()),
-      }));
+      (await kubeletServer(
+        { authorize: kubeletAuthorizer(client, given.nodeName), ...given.server },
+        {
+          node,
+          pods: set,
+          metrics: deps.metrics,
+          stats: statsReporter(node, () => set.list()),
+        },
+      ));
     listening.port = listener?.port ?? 0;
     return { node, agent, pods: set, events, statuses, listener };
   }
@@ -217,6 +221,8 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     run('runtime', (signal) => node.runtime.run(signal));
     run('node', async (signal) => {
       await agent.register(signal);
+      await parts.pods.whenKnown(signal);
+      isReady();
       await Promise.all([agent.run(signal), awaitReadiness(parts, signal)]);
     });
     run('pods', async (signal) => {
@@ -226,7 +232,6 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
         await statuses.stop();
       }
     });
-    isReady();
   }
 
   /** While the node is not ready its health is looked at often, so that it is ready as soon as it can be. */

@@ -49,7 +49,7 @@ export interface KubeletServerOptions {
   readonly key: string;
   /** PEM of the authority that client certificates must be from. */
   readonly clientCa?: string;
-  /** Who may do what: throws StatusError (Unauthorized, Forbidden). Absent: nobody but holders of system:masters certificates. */
+  /** Who may do what: throws StatusError (Unauthorized, Forbidden). Default: the API server says so. */
   readonly authorize?: (request: KubeletRequestInfo) => Promise<void>;
 }
 

@@ -35,6 +35,8 @@ export interface NodePods {
   worker(uid: string): PodWorker | undefined;
   /** A static pod, whose manifest is `undefined` when it was removed. */
   setStatic(uid: string, pod: FrozenPod | undefined): void;
+  /** Resolves once the runtime and the API server have said what there is. */
+  whenKnown(signal: AbortSignal): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -133,6 +135,7 @@ export function nodePods(options: NodePodsOptions): NodePods {
         sinceMs: node.clock.now(),
       });
     },
+    whenKnown: (signal) => informer.whenSynced(signal),
     async run(signal) {
       await Promise.all([node.runtime.relist(), informer.whenSynced(signal)]);
       const off = [

@@ -28,7 +28,7 @@ export async function writeAtomically(folder: string, payload: Payload, owner: O
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const current = await currentFolder(folder);
   if (current !== undefined && (await isSame(join(folder, current), payload))) return false;
-  const next = await mkdtemp(join(folder, '..'));
+  const next = await mkdtemp(`${folder}/..data-`);
   await chmod(next, 0o755);
   for (const [path, { content, mode }] of payload) {
     const file = join(next, path);
