@@ -85,12 +85,13 @@ function prune(value: unknown): unknown {
   return result;
 }
 
-function decode(body: unknown, { resource }: Target): KubeObject {
+function decode(body: unknown, { resource, namespace }: Target): KubeObject {
   const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   const obj = decodeBody(body, apiVersion, resource.kind) as KubeObject;
   obj.apiVersion = apiVersion;
   obj.kind = resource.kind;
   obj.metadata ??= {} as KubeObject['metadata'];
+  if (namespace !== undefined) obj.metadata.namespace = namespace;
   return obj;
 }
 

@@ -6,6 +6,11 @@ import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
 import { replicaSet } from './apps/replica-set.ts';
 import { statefulSet } from './apps/stateful-set.ts';
+import { horizontalPodAutoscaler, horizontalPodAutoscalerV1 } from './autoscaling/horizontal-pod-autoscaler.ts';
+import { lease } from './coordination/lease.ts';
+import { endpointSlice } from './discovery/endpoint-slice.ts';
+import { event, eventsEvent } from './events/event.ts';
+import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
 import { cronJob } from './batch/cron-job.ts';
 import { job } from './batch/job.ts';
 import { configMap, secret } from './core/config-map.ts';
@@ -47,4 +52,11 @@ export const resources: readonly Resource[] = [
   erased(controllerRevision),
   erased(job),
   erased(cronJob),
+  erased(horizontalPodAutoscaler),
+  erased(horizontalPodAutoscalerV1),
+  erased(lease),
+  erased(endpointSlice),
+  erased(event),
+  erased(eventsEvent),
+  erased(podDisruptionBudget),
 ];

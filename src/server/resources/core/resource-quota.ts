@@ -68,9 +68,8 @@ function validateAmounts(problems: Problems, path: string, amounts: Amounts): vo
 /** Reported at `path` however many scopes there are. */
 function validateScopeUse(problems: Problems, path: string, scope: string, unknownAt: string, spec: Spec): void {
   if (!scopes.has(scope)) problems.invalid(unknownAt, scope, 'unsupported scope');
-  for (const resource of Object.keys(spec.hard ?? {}).sort())
-    if (isStandardQuotaResource(resource) && !scopeFits(scope, resource))
-      problems.invalid(path, scope, 'unsupported scope applied to resource');
+  const fits = Object.keys(spec.hard ?? {}).every((name) => !isStandardQuotaResource(name) || scopeFits(scope, name));
+  if (!fits) problems.invalid(path, scope, 'unsupported scope applied to resource');
 }
 
 function validateExclusive(problems: Problems, path: string, used: readonly string[]): void {

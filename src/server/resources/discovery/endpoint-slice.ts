@@ -1,0 +1,166 @@
+// Owns the kind EndpointSlice.
+import type { Endpoint, EndpointHints, EndpointSlice } from '../../../api/generated/discovery.v1.ts';
+import { endpointSlices } from '../../../api/generated/resources.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { protocols } from '../../../api/validation/containers.ts';
+import {
+  dnsLabel,
+  dnsSubdomain,
+  ipAddress,
+  ipFamily,
+  labelValue,
+  qualifiedName,
+  specialAddress,
+  subdomainName,
+} from '../../../api/validation/formats.ts';
+import { validateLabels } from '../../../api/validation/labels.ts';
+import { Problems } from '../../../api/validation/problems.ts';
+import { same } from '../../../api/validation/same.ts';
+import { ageColumn, nameColumn } from '../columns.ts';
+import { defineResource, raiseGeneration } from '../define.ts';
+
+const maxEndpoints = 1000;
+const maxAddresses = 100;
+const maxHints = 8;
+const maxPorts = 20000;
+
+function validateAddress(problems: Problems, list: string, at: number, address: string, type: string): void {
+  const here = `${list}[${at}]`;
+  if (type === 'FQDN') {
+    const name = address.replace(/\.$/, '');
+    const wrong = dnsSubdomain(name);
+    problems.each(here, address, wrong);
+    if (wrong.length === 0 && !name.includes('.'))
+      problems.invalid(here, address, 'should be a domain with at least two segments');
+    return;
+  }
+  if (type !== 'IPv4' && type !== 'IPv6') return;
+  problems.each(here, address, ipAddress(address));
+  const family = ipFamily(address);
+  if (family === undefined) return;
+  // Reported at the list, as upstream does.
+  if (family !== type) problems.invalid(list, address, `must be an ${type} address`);
+  else problems.each(here, address, specialAddress(address));
+}
+
+function validateHints(problems: Problems, path: string, hints: Frozen<EndpointHints> | undefined): void {
+  for (const field of ['forZones', 'forNodes'] as const) {
+    const list = hints?.[field] ?? [];
+    if (list.length > maxHints) {
+      problems.tooMany(`${path}.${field}`, list.length, maxHints);
+      continue;
+    }
+    const seen = new Set<string>();
+    list.forEach(({ name }, at) => {
+      const here = `${path}.${field}[${at}].name`;
+      if (seen.has(name)) problems.duplicate(here, name);
+      seen.add(name);
+      problems.each(here, name, field === 'forZones' ? labelValue(name) : subdomainName(name));
+    });
+  }
+}
+
+function validateEndpoint(problems: Problems, path: string, endpoint: Frozen<Endpoint>, type: string): void {
+  const addresses = endpoint.addresses ?? [];
+  const list = `${path}.addresses`;
+  if (addresses.length === 0) problems.required(list, 'must contain at least 1 address');
+  else if (addresses.length > maxAddresses) problems.tooMany(list, addresses.length, maxAddresses);
+  else addresses.forEach((address, at) => validateAddress(problems, list, at, address, type));
+  if (endpoint.nodeName !== undefined)
+    problems.each(`${path}.nodeName`, endpoint.nodeName, subdomainName(endpoint.nodeName));
+  validateLabels(problems, `${path}.deprecatedTopology`, endpoint.deprecatedTopology);
+  if (endpoint.hostname !== undefined)
+    problems.each(`${path}.hostname`, endpoint.hostname, dnsLabel(endpoint.hostname));
+  validateHints(problems, `${path}.hints`, endpoint.hints);
+}
+
+function validate(slice: Frozen<EndpointSlice>): Problems {
+  const problems = new Problems();
+  problems.oneOf('addressType', slice.addressType, ['FQDN', 'IPv4', 'IPv6']);
+  const { endpoints = [], ports = [], addressType = '' } = slice;
+  if (endpoints.length > maxEndpoints) problems.tooMany('endpoints', endpoints.length, maxEndpoints);
+  else endpoints.forEach((endpoint, at) => validateEndpoint(problems, `endpoints[${at}]`, endpoint, addressType));
+  if (ports.length > maxPorts) {
+    problems.tooMany('ports', ports.length, maxPorts);
+    return problems;
+  }
+  const names = new Set<string>();
+  ports.forEach(({ name = '', protocol, appProtocol }, at) => {
+    const here = `ports[${at}]`;
+    if (name !== '') problems.each(`${here}.name`, name, dnsLabel(name));
+    if (names.has(name)) problems.duplicate(`${here}.name`, name);
+    names.add(name);
+    problems.oneOf(`${here}.protocol`, protocol, protocols);
+    if (appProtocol !== undefined) problems.each(`${here}.appProtocol`, appProtocol, qualifiedName(appProtocol));
+  });
+  return problems;
+}
+
+/** The old place of zone and host name is not taken from new objects. */
+function dropTopology(next: EndpointSlice, prev?: Frozen<EndpointSlice>): void {
+  if (prev?.endpoints?.some(({ deprecatedTopology }) => deprecatedTopology !== undefined)) return;
+  for (const endpoint of next.endpoints ?? []) delete endpoint.deprecatedTopology;
+}
+
+const maxShown = 3;
+
+/** "80,443 + 1 more..." */
+function listText(items: readonly string[], ifNone: string): string {
+  if (items.length === 0) return ifNone;
+  const more = items.length - maxShown;
+  const text = items.slice(0, maxShown).join(',');
+  return more > 0 ? `${text} + ${more} more...` : text;
+}
+
+export const endpointSlice = defineResource<EndpointSlice>(endpointSlices, {
+  applyDefaults({ ports }) {
+    for (const port of ports ?? []) {
+      port.name ??= '';
+      port.protocol ??= 'TCP';
+    }
+  },
+  prepareForCreate(obj) {
+    obj.metadata.generation = 1;
+    dropTopology(obj);
+  },
+  prepareForUpdate(next, prev) {
+    dropTopology(next, prev);
+    const content = ({ endpoints, ports, addressType, metadata }: Frozen<EndpointSlice>): object => ({
+      endpoints,
+      ports,
+      addressType,
+      labels: metadata.labels,
+    });
+    raiseGeneration(next, prev, !same(content(next as Frozen<EndpointSlice>), content(prev)));
+  },
+  validate: (obj) => validate(obj).list,
+  validateUpdate(next, prev) {
+    const problems = new Problems();
+    problems.immutable('addressType', next.addressType, prev.addressType, same);
+    return problems.list;
+  },
+  warnings: ({ addressType }) => (addressType === 'FQDN' ? ['addressType: FQDN endpoints are deprecated'] : []),
+  columns: [
+    nameColumn,
+    { name: 'AddressType', type: 'string', cell: ({ addressType }) => addressType },
+    {
+      name: 'Ports',
+      type: 'string',
+      cell: ({ ports = [] }) =>
+        listText(
+          ports.map(({ port, name }) => String(port ?? (name || '*'))),
+          '<unset>',
+        ),
+    },
+    {
+      name: 'Endpoints',
+      type: 'string',
+      cell: ({ endpoints = [] }) =>
+        listText(
+          endpoints.flatMap(({ addresses = [] }) => addresses),
+          '<unset>',
+        ),
+    },
+    ageColumn,
+  ],
+});
