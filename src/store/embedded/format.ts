@@ -1,5 +1,5 @@
 // Owns the bytes of segment files: header, batches, records, each with its checksum. Reads and writes buffers, no files.
-// docs/adr/0003-embedded-store.md describes the layout and why it is so.
+// docs/adr/0004-embedded-store.md describes the layout and why it is so.
 import { crc32 } from './crc32.ts';
 
 /** Written into every segment. Readers of all earlier versions stay; rewriting a segment brings it to this one. */

@@ -59,6 +59,8 @@ export class Reclaimer {
       })
       .finally(() => {
         this.#running = undefined;
+        // What became garbage meanwhile may be worth another round.
+        this.#look();
       });
   }
 
