@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { systemClock } from '../base/clock.ts';
 import { logger } from '../base/log.ts';
 import { metricsRegistry } from '../base/metrics.ts';
@@ -89,7 +89,10 @@ async function ask(from: string, address: string, port: number): Promise<string>
 
 const portOf = { name: 'http', protocol: 'TCP', port: 80, targetPort: 8080 };
 
-test('services answer in the kernel', { skip, timeout: 60_000 }, async (t) => {
+for (const mode of ['iptables', 'nftables'] as const)
+  test(`services answer in the kernel: ${mode}`, { skip, timeout: 60_000 }, (t) => play(t, mode));
+
+async function play(t: TestContext, mode: 'iptables' | 'nftables'): Promise<void> {
   await setUp();
   const group = taskGroup();
   const servers: ChildProcess[] = [];
@@ -128,7 +131,9 @@ test('services answer in the kernel', { skip, timeout: 60_000 }, async (t) => {
       while (!(await check())) assert.ok(Date.now() < endMs, what);
     };
     const chains = async () =>
-      (await sh(`ip netns exec ${host} iptables-save`)).split('\n').filter((line) => line.includes('KUBE-'));
+      (await sh(`ip netns exec ${host} ${mode === 'iptables' ? 'iptables-save' : 'nft list ruleset'}`))
+        .split('\n')
+        .filter((line) => /KUBE-|kube-proxy|service|endpoint/.test(line));
 
     await t.test('cluster IP from a pod, from the host and from outside, within milliseconds', async () => {
       await slices.create(slice('web', ['10.77.0.2', '10.77.0.3']));
@@ -203,7 +208,9 @@ test('services answer in the kernel', { skip, timeout: 60_000 }, async (t) => {
     });
 
     await t.test('rules that someone flushed come back', async () => {
-      await sh(`ip netns exec ${host} bash -c 'iptables -t nat -F; iptables -t nat -X; iptables -F; iptables -X'`);
+      const flush =
+        mode === 'iptables' ? 'iptables -t nat -F; iptables -t nat -X; iptables -F; iptables -X' : 'nft flush ruleset';
+      await sh(`ip netns exec ${host} bash -c '${flush}'`);
       await until('back', async () => (await ask(podB, '10.96.0.81', 80)) === 'a sees 10.77.0.3');
     });
 
@@ -226,4 +233,4 @@ test('services answer in the kernel', { skip, timeout: 60_000 }, async (t) => {
     );
     await tearDown();
   }
-});
+}

@@ -9,6 +9,7 @@ import { endpointSlices, nodes, services } from '../api/generated/resources.ts';
 import type { InformerFactory } from '../client/informer-factory.ts';
 import { HealthChecks } from './health-checks.ts';
 import { iptablesProxier } from './iptables/proxier.ts';
+import { nftablesProxier } from './nftables/proxier.ts';
 import type { Proxier } from './proxier.ts';
 import { proxyMetrics, type ProxyMetrics } from './metrics.ts';
 import type { Family, NodeView, ServicePlan } from './service-plan.ts';
@@ -17,7 +18,8 @@ import { type FlowFilter, staleFlows } from './stale-flows.ts';
 
 export interface KubeProxyOptions {
   readonly nodeName: string;
-  readonly mode?: 'iptables';
+  /** Default iptables. */
+  readonly mode?: 'iptables' | 'nftables';
   readonly family?: Family;
   /** The pods' addresses ("10.244.0.0/16"); absent: cluster IPs are not masqueraded for anybody but hairpins. */
   readonly clusterCIDR?: string;
@@ -99,19 +101,20 @@ class RunningProxy implements KubeProxy {
       host: options.healthCheckHost ?? (family === 'IPv6' ? '::' : '0.0.0.0'),
       healthy: () => this.healthy,
     });
-    this.#proxier = iptablesProxier(
-      {
-        family,
-        command: options.iptablesCommand ?? (family === 'IPv6' ? 'ip6tables' : 'iptables'),
-        clusterCIDR: options.clusterCIDR ?? '',
-        masqueradeAll: options.masqueradeAll ?? false,
-        masqueradeBit: options.masqueradeBit ?? 14,
-        localhostNodePorts: options.localhostNodePorts ?? true,
-        nodePortAddresses: options.nodePortAddresses ?? [],
-        ...(options.commandPrefix && { prefix: options.commandPrefix }),
-      },
-      this.#run,
-    );
+    const rules = {
+      family,
+      clusterCIDR: options.clusterCIDR ?? '',
+      masqueradeAll: options.masqueradeAll ?? false,
+      masqueradeBit: options.masqueradeBit ?? 14,
+      localhostNodePorts: options.localhostNodePorts ?? true,
+      nodePortAddresses: options.nodePortAddresses ?? [],
+      ...(options.commandPrefix && { prefix: options.commandPrefix }),
+    };
+    const command = options.iptablesCommand ?? (family === 'IPv6' ? 'ip6tables' : 'iptables');
+    this.#proxier =
+      options.mode === 'nftables'
+        ? nftablesProxier(rules, this.#run)
+        : iptablesProxier({ ...rules, command }, this.#run);
   }
 
   cleanup(): Promise<void> {

@@ -14,16 +14,18 @@ export const kubeProxyFlags = {
   'iptables-sync-period': { type: 'duration', help: 'how often the rules are looked after', default: '30s' },
   'masquerade-all': { type: 'switch', help: 'masquerade all traffic to Services', default: 'false' },
   'nodeport-addresses': { type: 'list', help: 'subnets whose addresses serve node ports' },
-  'proxy-mode': { type: 'text', help: 'iptables', default: 'iptables' },
+  'proxy-mode': { type: 'text', help: 'iptables or nftables', default: 'iptables' },
 } as const satisfies FlagTable;
 
 export async function runKubeProxyAlone(flags: Values<typeof kubeProxyFlags>, alone: AloneDeps): Promise<void> {
-  if (flags['proxy-mode'] !== 'iptables')
-    throw new UserError(`--proxy-mode ${flags['proxy-mode']} is not supported`, 'use iptables');
+  const mode = flags['proxy-mode'];
+  if (mode !== 'iptables' && mode !== 'nftables')
+    throw new UserError(`--proxy-mode ${mode} is not supported`, 'use iptables or nftables');
   const deps = await depsFromKubeconfig(flags, 'kube-proxy', alone);
-  alone.ready('keeping iptables up with Services');
+  alone.ready(`keeping ${mode} up with Services`);
   await runKubeProxy(
     {
+      mode,
       nodeName: flags['hostname-override'] ?? hostname().toLowerCase(),
       ...(flags['cluster-cidr'] !== undefined && { clusterCIDR: flags['cluster-cidr'] }),
       masqueradeAll: flags['masquerade-all']!,
