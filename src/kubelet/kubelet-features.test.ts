@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import WebSocket from 'ws';
-import { configMaps, secrets } from '../api/generated/resources.ts';
+import { configMaps, pods, secrets } from '../api/generated/resources.ts';
 import { statusError } from '../api/status-error.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { helloImageName } from './images/built-in.ts';
@@ -21,12 +21,14 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
   if (skip !== undefined) return;
   let runtime: SuiteRuntime;
   let node: SuiteNode;
+  const manifests = mkdtempSync(join(tmpdir(), 'manifests-'));
   const alive = setInterval(() => undefined, 1000);
 
   before(async () => {
     runtime = await realRuntime('ktest1', '10.238.0.0/24');
     const { key, certificate } = selfSigned(generateKeyPairSync('ec', { namedCurve: 'P-256' }));
     node = await SuiteNode.open(runtime, {
+      staticPodFolder: manifests,
       server: {
         address: '127.0.0.1',
         port: 0,
@@ -41,6 +43,7 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
   after(async () => {
     await node?.close();
     await runtime?.stop();
+    rmSync(manifests, { recursive: true, force: true });
     clearInterval(alive);
   });
 
@@ -280,5 +283,29 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     const { pid } = JSON.parse(info['info']!) as { pid: number };
     assert.match(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), /\/k8ts-test\/(burstable\/)?pod[0-9a-f-]+\//);
     await node.delete('target');
+  });
+
+  test('a manifest on disk runs, is mirrored, and ends with its file', async () => {
+    const file = join(manifests, 'still.yaml');
+    const spec = { containers: [{ image: runtime.image, ...sh('trap "exit 0" TERM; sleep 3600 & wait') }] };
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'still' }, spec }));
+    await node.untilPhase('still-n1', 'Running');
+    const mirror = (await node.pod('still-n1'))!;
+    assert.equal(mirror.metadata.annotations?.['kubernetes.io/config.source'], 'file');
+    assert.ok(mirror.metadata.annotations?.['kubernetes.io/config.mirror']);
+    await node.api.resource(pods).delete({ namespace: 'default', name: 'still-n1' }, { gracePeriodSeconds: 0 });
+    await node.untilPod(
+      'still-n1',
+      'is mirrored again',
+      ({ metadata, status }) => metadata.uid !== mirror.metadata.uid && status?.phase === 'Running',
+    );
+    const again = (await node.pod('still-n1'))!;
+    assert.equal(again.status.containerStatuses?.[0]?.containerID, mirror.status.containerStatuses?.[0]?.containerID);
+    rmSync(file);
+    await node.until('the mirror is gone', async () => (await node.pod('still-n1')) === undefined);
+    await node.until('the container is gone', async () => {
+      const { items } = await node.cri.runtime.listPodSandbox({});
+      return items.every(({ labels }) => labels['io.kubernetes.pod.name'] !== 'still-n1');
+    });
   });
 });

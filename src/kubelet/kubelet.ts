@@ -22,11 +22,15 @@ import {
   nodeResources,
   nodeStatus,
 } from './node/node-status.ts';
+import { type PressureWatch, pressureWatch } from './node/pressure.ts';
+import type { Pressure } from './eviction.ts';
+import { runStaticPods } from './static-pods.ts';
+import { runImageGc } from './runtime/image-gc.ts';
 import { kubeObjects } from './objects.ts';
 import type { Kubelet, KubeletDeps, KubeletOptions } from './options.ts';
 import type { NodeContext } from './pod/node-context.ts';
 import { statusWriter } from './pod/status-writer.ts';
-import { type NodePods, nodePods } from './pods.ts';
+import { type NodePods, nodePods, relistOnce } from './pods.ts';
 import { imagePuller } from './runtime/images.ts';
 import { rotateLogs } from './runtime/log-rotation.ts';
 import { runtimeCache } from './runtime/runtime-cache.ts';
@@ -45,6 +49,8 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
   const ready = deferred();
   ready.promise.catch(() => undefined);
   const listening = { port: 0 };
+  /** Set once its parts are there: the status is first told before. */
+  const watched: { pressure?: PressureWatch } = {};
   return {
     ready: ready.promise,
     get port() {
@@ -74,6 +80,7 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     readonly events: EventBroadcaster;
     readonly statuses: ReturnType<typeof statusWriter>;
     readonly listener: HttpListener | undefined;
+    readonly pressure: PressureWatch;
   }
 
   async function assemble(
@@ -158,7 +165,9 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
         },
       ));
     listening.port = listener?.port ?? 0;
-    return { node, agent, pods: set, events, statuses, listener };
+    const pressure = pressureWatch(node, set, given.rootFolder, () => agent.touch());
+    watched.pressure = pressure;
+    return { node, agent, pods: set, events, statuses, listener, pressure };
   }
 
   function writeCniWhenKnown(
@@ -204,7 +213,7 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
         kubeletPort: listening.port || (options.server?.port ?? 0),
         runtimeVersion: version ? `${version.runtimeName}://${version.runtimeVersion}` : 'unknown://',
         images,
-        health,
+        health: withPressure(health, watched.pressure?.present),
       },
       before,
       deps.clock.now(),
@@ -217,6 +226,21 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     run('log rotation', (signal) =>
       rotateLogs({ cri: node.cri, runtime: node.runtime, clock: node.clock, logger: node.logger }, signal),
     );
+    run('pressure', (signal) => parts.pressure.run(signal));
+    run('images', (signal) =>
+      runImageGc(
+        {
+          cri: node.cri,
+          clock: node.clock,
+          logger: node.logger,
+          folder: options.rootFolder,
+          keep: new Set(options.keepImages),
+        },
+        signal,
+      ),
+    );
+    if (options.staticPodFolder !== undefined)
+      run('static pods', (signal) => staticPodsOf(parts, options.staticPodFolder!, signal));
     if (parts.listener) run('server', (signal) => closing(parts.listener!, signal));
     run('runtime', (signal) => node.runtime.run(signal));
     run('node', async (signal) => {
@@ -234,6 +258,22 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
     });
   }
 
+  async function staticPodsOf({ node, pods: set }: Parts, folder: string, signal: AbortSignal): Promise<void> {
+    await relistOnce(node, signal);
+    await runStaticPods(
+      {
+        folder,
+        nodeName: options.nodeName,
+        client: deps.client,
+        informer: deps.informers.informer(pods, { fieldSelector: `spec.nodeName=${options.nodeName}` }),
+        clock: node.clock,
+        logger: node.logger,
+        set: set.setStatic,
+      },
+      signal,
+    );
+  }
+
   /** While the node is not ready its health is looked at often, so that it is ready as soon as it can be. */
   async function awaitReadiness({ agent, node }: Parts, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -248,6 +288,12 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
       }
     }
   }
+}
+
+function withPressure(health: NodeHealth, pressure: Pressure | undefined): NodeHealth {
+  return pressure === undefined
+    ? health
+    : { ...health, memoryPressure: pressure.memory, diskPressure: pressure.disk, pidPressure: pressure.pid };
 }
 
 /** Listens until the signal aborts. */

@@ -59,15 +59,15 @@ export function nodePods(options: NodePodsOptions): NodePods {
     const hasRun = node.runtime.get(uid) !== undefined;
     const refusal = isNew && !hasRun && !pod.metadata.deletionTimestamp ? options.admit(pod, others) : undefined;
     if (refusal) return reject(pod, refusal);
+    const isStatic = statics.has(uid);
+    const ended = (): void => {
+      workers.delete(uid);
+      statics.delete(uid);
+    };
     workers.set(
       uid,
-      new PodWorker({
-        node,
-        pod,
-        publish,
-        finish: statics.has(uid) ? async () => undefined : finish,
-        ended: () => void workers.delete(uid),
-      }),
+      // A static pod's mirror is removed by whoever reads the manifests.
+      new PodWorker({ node, pod, publish, finish: isStatic ? async () => undefined : finish, ended }),
     );
   }
 
@@ -137,12 +137,10 @@ export function nodePods(options: NodePodsOptions): NodePods {
     },
     whenKnown: (signal) => informer.whenSynced(signal),
     async run(signal) {
-      await Promise.all([node.runtime.relist(), informer.whenSynced(signal)]);
-      const off = [
-        node.runtime.onChange((uid) => workers.get(uid)?.wake()),
-        informer.on({ added: seen, updated: seen, deleted: gone }),
-      ];
+      const off = [node.runtime.onChange((uid) => workers.get(uid)?.wake())];
       try {
+        await Promise.all([relistOnce(node, signal), informer.whenSynced(signal)]);
+        off.push(informer.on({ added: seen, updated: seen, deleted: gone }));
         await Promise.all([
           strayLoop(
             node,
@@ -161,6 +159,19 @@ export function nodePods(options: NodePodsOptions): NodePods {
 
 function nameOf({ metadata }: FrozenPod): string {
   return `${metadata.namespace}/${metadata.name}`;
+}
+
+/** What runs must be known before anything is started: again and again until the runtime answers. */
+export async function relistOnce(node: NodeContext, signal: AbortSignal): Promise<void> {
+  while (node.runtime.lastRelistMs === undefined) {
+    try {
+      await node.runtime.relist();
+    } catch (error) {
+      signal.throwIfAborted();
+      node.logger.warn('the container runtime does not answer yet', { error });
+      await sleep(node.clock, 1000, signal);
+    }
+  }
 }
 
 /** False when the signal ended the pause. */
