@@ -29,18 +29,18 @@ export function podStreamActions(dial: KubeletDialer): Action[] {
   ];
 }
 
-export function findPod(parts: Parts, { info }: ApiRequest): Frozen<Pod> {
+export function findPod(parts: Parts, { info }: Pick<ApiRequest, 'info'>): Frozen<Pod> {
   const served = parts.catalog.stored('', 'pods');
   const entry = served?.collection && parts.objects.get(served.collection, `${info.namespace}/${info.name}`);
   if (entry === undefined) throw notFound(pods, info.name);
   return entry.object as unknown as Frozen<Pod>;
 }
 
-/** Upstream reports a missing node as a missing pod of the node's name. */
-export function findKubelet(parts: Parts, nodeName: string): KubeletAddress {
+/** For a pod's streams upstream reports a missing node as a missing pod of the node's name. */
+export function findKubelet(parts: Parts, nodeName: string, plural = 'pods'): KubeletAddress {
   const served = parts.catalog.stored('', 'nodes');
   const entry = served?.collection && parts.objects.get(served.collection, nodeName);
-  if (entry === undefined) throw notFound(pods, nodeName);
+  if (entry === undefined) throw notFound({ group: '', plural }, nodeName);
   return kubeletAddress(entry.object as unknown as Frozen<Node>);
 }
 

@@ -59,11 +59,14 @@ export class HeaderWriter {
     const stored = Buffer.alloc(5);
     stored.writeUInt16LE(bytes.length, 1);
     stored.writeUInt16LE(~bytes.length & 0xffff, 3);
-    const parts = this.#begun ? [stored, bytes] : [zlibBeginning(), stored, bytes];
+    const parts = [...(this.#begun ? [] : [zlibBeginning()]), stored, bytes, flushMark];
     this.#begun = true;
     return Buffer.concat(parts);
   }
 }
+
+/** An empty stored part: Go's inflater hands out what it has only when it sees one. */
+const flushMark = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 /** The head of a zlib stream that needs the dictionary. */
 function zlibBeginning(): Buffer {
