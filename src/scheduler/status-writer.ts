@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { TaskGroup } from '../base/task-group.ts';
+import type { Frozen } from '../api/meta.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
 import { isNotFound } from '../api/status-error.ts';
 import { timestamp } from '../api/timestamps.ts';
@@ -80,6 +81,7 @@ export class StatusWriter {
       metadata: { uid },
       status: {
         ...(condition && {
+          ...conditionOrder(pod, 'PodScheduled'),
           conditions: [
             {
               type: 'PodScheduled',
@@ -100,6 +102,13 @@ export class StatusWriter {
       { subresource: 'status', fieldManager: 'kube-scheduler', signal },
     );
   }
+}
+
+/** Keeps the conditions in the order in which they came; a strategic patch puts new ones first otherwise. */
+export function conditionOrder(pod: Frozen<Pod>, type: string): Record<string, readonly { readonly type: string }[]> {
+  const types = (pod.status?.conditions ?? []).map((condition) => condition.type);
+  const all = types.includes(type) ? types : [...types, type];
+  return { '$setElementOrder/conditions': all.map((each) => ({ type: each })) };
 }
 
 function changes({ pod }: PodInfo, { condition, nominatedNodeName }: PodVerdict): boolean {

@@ -14,6 +14,7 @@ import type { NodeInfo } from '../node-info.ts';
 import type { Nominator } from '../nominator.ts';
 import type { PodInfo } from '../pod-info.ts';
 import { filterNode } from '../schedule-pod.ts';
+import { conditionOrder } from '../status-writer.ts';
 import type { WaitingPods } from '../waiting-pods.ts';
 
 export interface DefaultPreemptionArgs {
@@ -263,7 +264,13 @@ async function evictOne(
   await ignoringGone(
     deps.pods.patch(
       key,
-      { type: 'strategic', body: { metadata: { uid: victim.uid }, status: { conditions: [condition] } } },
+      {
+        type: 'strategic',
+        body: {
+          metadata: { uid: victim.uid },
+          status: { ...conditionOrder(victim.pod, 'DisruptionTarget'), conditions: [condition] },
+        },
+      },
       { subresource: 'status', fieldManager: 'kube-scheduler', signal },
     ),
   );
