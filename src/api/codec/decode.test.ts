@@ -88,6 +88,11 @@ test('unknown and duplicate fields are told with their paths', () => {
   assert.equal(strictError(decode('{}'), 'Pod', 'v1'), undefined);
 });
 
+test('halves of surrogate pairs become U+FFFD', () => {
+  const read = parseJson('{"a":"\\ud800x","b":"\\ud83d\\ude00","c":"\\udc00"}').value;
+  assert.deepEqual(read, { a: '\ufffdx', b: '😀', c: '\ufffd' });
+});
+
 test('prototype keys are data', () => {
   const decoded = decode('{"data":{"__proto__":"a","constructor":"b"}}', schemaOf('v1', 'ConfigMap')!);
   assert.equal(JSON.stringify(decoded.object['data']), '{"__proto__":"a","constructor":"b"}');
@@ -95,7 +100,8 @@ test('prototype keys are data', () => {
 
 test('what a body says of itself', () => {
   assert.deepEqual(typeMetaOf(parseJson('{"apiVersion":"v1","kind":"Pod"}')), { apiVersion: 'v1', kind: 'Pod' });
-  for (const bad of ['1', 'null', '[]', '{"kind":1}']) assert.throws(() => typeMetaOf(parseJson(bad)), /json/);
+  assert.deepEqual(typeMetaOf(parseJson('null')), { apiVersion: '', kind: '' });
+  for (const bad of ['1', '[]', '{"kind":1}']) assert.throws(() => typeMetaOf(parseJson(bad)), /json/);
 });
 
 test('static defaults', () => {

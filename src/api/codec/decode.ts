@@ -11,9 +11,10 @@ export interface Decoded {
   readonly strict: readonly string[];
 }
 
-/** What a body says of itself before it is decoded; empty where it says nothing. Throws 400 unless it is an object. */
+/** What a body says of itself before it is decoded; empty where it says nothing. Throws 400 unless it is an object or null, which is an empty one. */
 export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: string } {
   const { value } = parsed;
+  if (value === null) return { apiVersion: '', kind: '' };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest(
       "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string; Kind string }",

@@ -37,8 +37,24 @@ export function parseJson(input: Uint8Array | string): ParsedJson {
     if (!(error instanceof SyntaxError)) throw error;
     throw badRequest(`couldn't get version/kind; json parse error: ${syntaxText(error)}`);
   }
-  if (!oddNumbers && countKeys(value) === keys) return { value, problems: [], oddNumbers: false };
-  return new CarefulParser(text).parse();
+  const parsed: ParsedJson =
+    !oddNumbers && countKeys(value) === keys
+      ? { value, problems: [], oddNumbers: false }
+      : new CarefulParser(text).parse();
+  return /\\u[dD][89a-fA-F]/.test(text) ? { ...parsed, value: wellFormed(parsed.value) } : parsed;
+}
+
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
+/** Halves of surrogate pairs, which escapes can say but UTF-8 cannot, become U+FFFD. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(loneSurrogate, '\uFFFD');
+  if (typeof value !== 'object' || value === null || value instanceof NumberText) return value;
+  if (Array.isArray(value)) return value.map(wellFormed);
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value))
+    setOwn(result, key.replace(loneSurrogate, '\uFFFD'), wellFormed(inner));
+  return result;
 }
 
 /** V8 quotes the text it read, which may be secret or long: only the place is told. */

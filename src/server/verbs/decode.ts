@@ -63,7 +63,7 @@ export function decodeValue(parsed: ParsedJson, expected: Expected | undefined):
     said.apiVersion === '' ? (expected === undefined ? 'v1' : apiVersionOf(expected)) : said.apiVersion;
   const isExpected = expected !== undefined && expected.kind === kind && apiVersionOf(expected) === apiVersion;
   const schema = isExpected ? schemaOfKind(expected) : schemaOf(apiVersion, kind);
-  if (schema === undefined) return { object: plainValue(parsed) as KubeObject, problems: parsed.problems };
+  if (schema === undefined) return { object: (plainValue(parsed) ?? {}) as KubeObject, problems: parsed.problems };
   const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;

@@ -5,7 +5,15 @@ import { applyConfiguration } from '../../api/apply/apply.ts';
 import { applyJsonPatch } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
-import { badRequest, conflict, invalid, isNotFound, statusError } from '../../api/status-error.ts';
+import {
+  badRequest,
+  conflict,
+  invalid,
+  isNotFound,
+  statusError,
+  isStatusError,
+  type StatusError,
+} from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -19,7 +27,7 @@ import { createObject, fitNamespace } from './create.ts';
 import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
-import { applyAllDefaults, decodeValue, schemaOfKind } from './decode.ts';
+import { applyAllDefaults, type Decoded, decodeValue, schemaOfKind } from './decode.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
 import { change } from './update.ts';
 
@@ -55,6 +63,20 @@ function patcher(
   );
 }
 
+/** What is wrong with the outcome is the patch's fault: 422 with the cause `patch`. */
+function badPatch(detail: string): StatusError {
+  const { reason, message, field } = fieldError.invalid('patch', '', detail);
+  return statusError('Invalid', ` "" is invalid: ${field}: ${message}`, { causes: [{ reason, message, field }] });
+}
+
+function decodePatched(patched: ParsedJson, resource: Served['resource']): Decoded {
+  try {
+    return decodeValue(patched, resource);
+  } catch (error) {
+    throw isStatusError(error, 'BadRequest') ? badPatch(error.message) : error;
+  }
+}
+
 export async function patch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const type = contentTypeOf(request);
   if (type === applyType) return apply(parts, request, served);
@@ -71,7 +93,9 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
     const patched = run(current, body.value);
     if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
       throw badRequest('the patch leaves no object');
-    const decoded = decodeValue({ value: patched, problems: body.problems, oddNumbers: false }, served.resource);
+    const decoded = decodePatched({ value: patched, problems: body.problems, oddNumbers: false }, served.resource);
+    if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
+      throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
     const object =
       schemaOfKind(served.resource) === undefined
         ? (thaw(patched as Frozen<KubeObject>) as KubeObject)
