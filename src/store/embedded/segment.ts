@@ -1,5 +1,5 @@
 // Owns one segment file: reading a value back with its checksum, and reading all batches when the store opens.
-import { StoreCorrupt } from '../store.ts';
+import { StoreCorrupt, StoreUnavailable } from '../store.ts';
 import type { FileLayer, StoreFile } from './file-layer.ts';
 import { batchHeaderBytes, headerBytes, readBatchHeader, readRecord, recordType } from './format.ts';
 import type { RecordFields, SegmentHeader } from './format.ts';
@@ -34,7 +34,12 @@ export class Segment {
   /** The value of the put record at `offset`. Throws `StoreCorrupt` rather than give damaged bytes. */
   readValue(files: FileLayer, offset: number, length: number): Uint8Array {
     const bytes = Buffer.allocUnsafe(length);
-    const got = this.file.read(bytes, offset);
+    let got: number;
+    try {
+      got = this.file.read(bytes, offset);
+    } catch (error) {
+      throw new StoreUnavailable(`reading ${files.directory}/${this.name} failed`, { cause: error });
+    }
     const record = got === length ? readRecord(bytes, 0) : undefined;
     if (record === undefined || record.type !== recordType.put || length !== bytes.readUInt32LE(4))
       throw corrupt(files, this.name, offset, 'the record is damaged');
