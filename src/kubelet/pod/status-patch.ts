@@ -43,11 +43,14 @@ export function statusPatch(
   return Object.keys(status).length === 0 ? undefined : { metadata: { uid }, status };
 }
 
-/** Conditions merge by type: only those that differ are sent, so that others' are left alone. */
+/** Conditions merge by type: only those that differ are sent, so that others' are left alone; what a condition lost is null. */
 function changedConditions(before: Frozen<PodStatus> | undefined, next: PodStatus): object[] {
-  return (next.conditions ?? []).filter(
-    (condition) => canonical(before?.conditions?.find(({ type }) => type === condition.type)) !== canonical(condition),
-  );
+  return (next.conditions ?? []).flatMap((condition) => {
+    const old = before?.conditions?.find(({ type }) => type === condition.type);
+    if (canonical(old) === canonical(condition)) return [];
+    const lost = Object.keys(old ?? {}).filter((key) => !(key in condition) && key !== 'lastProbeTime');
+    return [{ ...condition, ...Object.fromEntries(lost.map((key) => [key, null])) }];
+  });
 }
 
 /** Equal for equal values whatever the order of keys; nulls are absent. */
