@@ -29,7 +29,7 @@ export function validateLabelSelector(
   path: string,
   selector: Frozen<LabelSelector> | undefined,
 ): void {
-  if (selector === undefined) return;
+  if (!selector) return;
   validateLabels(problems, `${path}.matchLabels`, selector.matchLabels);
   selector.matchExpressions?.forEach((requirement, at) => {
     const here = `${path}.matchExpressions[${at}]`;

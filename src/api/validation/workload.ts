@@ -16,7 +16,8 @@ export function validateWorkloadSelector(
   path: string,
   selector: Frozen<LabelSelector> | undefined,
 ): boolean {
-  if (selector === undefined) {
+  // A required pointer that is unset is null on the wire.
+  if (!selector) {
     problems.required(path);
     return true;
   }
@@ -46,7 +47,7 @@ export function validateTemplateLabels(
   selector: Frozen<LabelSelector> | undefined,
 ): void {
   // No selector matches nothing; an empty one, which is refused elsewhere, everything.
-  const matches = selector !== undefined && (isEmpty(selector) || labelPredicate(selector)(template?.metadata?.labels));
+  const matches = selector ? isEmpty(selector) || labelPredicate(selector)(template?.metadata?.labels) : false;
   if (!matches)
     problems.invalid(
       `${path}.metadata.labels`,

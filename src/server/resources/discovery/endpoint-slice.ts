@@ -77,7 +77,10 @@ function validateEndpoint(problems: Problems, path: string, endpoint: Frozen<End
 function validate(slice: Frozen<EndpointSlice>): Problems {
   const problems = new Problems();
   problems.oneOf('addressType', slice.addressType, ['FQDN', 'IPv4', 'IPv6']);
-  const { endpoints = [], ports = [], addressType = '' } = slice;
+  // Required lists that are unset are null on the wire.
+  const endpoints = slice.endpoints ?? [];
+  const ports = slice.ports ?? [];
+  const { addressType = '' } = slice;
   if (endpoints.length > maxEndpoints) problems.tooMany('endpoints', endpoints.length, maxEndpoints);
   else endpoints.forEach((endpoint, at) => validateEndpoint(problems, `endpoints[${at}]`, endpoint, addressType));
   if (ports.length > maxPorts) {
@@ -157,7 +160,7 @@ export const endpointSlice = defineResource<EndpointSlice>(endpointSlices, {
       type: 'string',
       cell: ({ endpoints = [] }) =>
         listText(
-          endpoints.flatMap(({ addresses = [] }) => addresses),
+          (endpoints ?? []).flatMap(({ addresses }) => addresses ?? []),
           '<unset>',
         ),
     },
