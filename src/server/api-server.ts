@@ -73,7 +73,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     random,
     log,
     catalog,
-    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore }),
+    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock }),
     admission: admission(admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins)),
     hooks: [
       serviceHook({

@@ -1,7 +1,9 @@
 // Owns reading and writing stored objects: create, guaranteed update, delete, each one transaction that compares versions. Knows no kind.
 import { alreadyExists, conflict, notFound, statusError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Compare, KeyValue, Operation, Store } from '../../store/store.ts';
+import { leasePool } from '../../store/lease-pool.ts';
 import { StoreFull, StoreUnavailable } from '../../store/store.ts';
 import { Entry } from '../cache/entry.ts';
 import type { Feed } from '../cache/feed.ts';
@@ -49,11 +51,14 @@ export interface ObjectsOptions {
    * them. Else each read asks the store for its revision first.
    */
   readonly exclusive: boolean;
+  readonly clock: Clock;
 }
 
 const maxAttempts = 100;
 
-export function objects({ store, feed, exclusive }: ObjectsOptions): Objects {
+export function objects({ store, feed, exclusive, clock }: ObjectsOptions): Objects {
+  const leases = leasePool(store, clock);
+
   function entryOf(collection: Collection, kv: KeyValue): Entry {
     return Entry.stored(kv.key.slice(collection.prefix.length), kv.modRevision, kv.value, collection.codec.decode);
   }
@@ -66,8 +71,8 @@ export function objects({ store, feed, exclusive }: ObjectsOptions): Objects {
 
   async function put(collection: Collection, key: string, value: Uint8Array): Promise<Operation> {
     if (collection.ttlSeconds === undefined) return { type: 'put', key: collection.prefix + key, value };
-    const lease = await store.grantLease(collection.ttlSeconds);
-    return { type: 'put', key: collection.prefix + key, value, lease: lease.id };
+    const lease = await leases.leaseFor(collection.ttlSeconds);
+    return { type: 'put', key: collection.prefix + key, value, lease };
   }
 
   function encode(collection: Collection, object: KubeObject | Frozen<KubeObject>): Uint8Array {

@@ -11,7 +11,8 @@ import type { LeaseTable } from './lease-table.ts';
 export interface KeyEntry<V> {
   readonly key: ByteKey;
   readonly text: string;
-  readonly versions: Version<V>[];
+  /** Replaced rather than grown where it is the first: an array that grew from nothing keeps room for 16 more. */
+  versions: Version<V>[];
 }
 
 /** One state of a key; `stored` is undefined for a deletion. */
@@ -173,7 +174,7 @@ export class Mvcc<V> {
     const entry = this.#entry(key);
     const before = entry.versions.at(-1);
     const restored: Version<V> = { entry, ...version };
-    entry.versions.push(restored);
+    addVersion(entry, restored);
     this.#count(entry, before?.stored !== undefined, restored.stored !== undefined);
     return restored;
   }
@@ -277,7 +278,7 @@ export class Mvcc<V> {
     };
     if (before !== undefined && before.lease !== 0) this.#leases.detach(before.lease, entry.key);
     if (lease !== 0) this.#leases.attach(lease, entry.key);
-    entry.versions.push(version);
+    addVersion(entry, version);
     this.#history.push(version);
     this.#count(entry, before !== undefined, !deletion);
     changes.push(version);
@@ -323,8 +324,9 @@ export class Mvcc<V> {
     const first = versions[keep];
     if (first !== undefined && first.stored === undefined && first.modRevision < upTo) keep++;
     if (keep === 0) return;
-    for (const version of versions.splice(0, keep)) this.#values.release(version.stored);
-    if (versions.length === 0) this.#index.remove(entry.key);
+    for (let at = 0; at < keep; at++) this.#values.release(versions[at]!.stored);
+    entry.versions = versions.slice(keep);
+    if (entry.versions.length === 0) this.#index.remove(entry.key);
   }
 
   #historyAt(revision: number): number {
@@ -349,6 +351,11 @@ export class Mvcc<V> {
       lease: version.lease,
     };
   }
+}
+
+function addVersion<V>(entry: KeyEntry<V>, version: Version<V>): void {
+  if (entry.versions.length === 0) entry.versions = [version];
+  else entry.versions.push(version);
 }
 
 function versionAt<V>(entry: KeyEntry<V>, revision: number): Version<V> | undefined {

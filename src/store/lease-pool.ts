@@ -1,0 +1,43 @@
+// Owns sharing leases among many short-lived keys (events): a lease for each would double their writes.
+import type { Clock } from '../base/clock.ts';
+import type { Store } from './store.ts';
+
+export interface LeasePoolOptions {
+  /** How long one lease is given out; its keys live up to so much longer. Default 60 s, as kube-apiserver's (--lease-reuse-duration-seconds). */
+  readonly reuseSeconds?: number;
+  /** After so many keys a new lease is taken: ending one deletes all its keys at once. Default 1000. */
+  readonly maxKeys?: number;
+}
+
+export interface LeasePool {
+  /** A lease which lasts at least `ttlSeconds` from now. */
+  leaseFor(ttlSeconds: number): Promise<number>;
+}
+
+interface Current {
+  readonly id: Promise<number>;
+  readonly untilMs: number;
+  keys: number;
+}
+
+export function leasePool(store: Store, clock: Clock, options: LeasePoolOptions = {}): LeasePool {
+  const { reuseSeconds = 60, maxKeys = 1000 } = options;
+  const byTtl = new Map<number, Current>();
+  return {
+    async leaseFor(ttlSeconds) {
+      const nowMs = clock.monotonic();
+      let current = byTtl.get(ttlSeconds);
+      if (current === undefined || current.untilMs <= nowMs || current.keys >= maxKeys) {
+        const id = store.grantLease(ttlSeconds + reuseSeconds).then((lease) => lease.id);
+        const granted: Current = { id, untilMs: nowMs + reuseSeconds * 1000, keys: 0 };
+        current = granted;
+        byTtl.set(ttlSeconds, granted);
+        id.catch(() => {
+          if (byTtl.get(ttlSeconds) === granted) byTtl.delete(ttlSeconds);
+        });
+      }
+      current.keys++;
+      return current.id;
+    },
+  };
+}
