@@ -64,7 +64,7 @@ export interface Offer {
 }
 
 /** Objects and lists of stored kinds. */
-export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf', 'cbor'], as: true };
+export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: true };
 
 const formCache = new Map<string, Form>();
 
