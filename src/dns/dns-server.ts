@@ -8,14 +8,14 @@ import type { Random } from '../base/random.ts';
 import { deferred, taskGroup } from '../base/task-group.ts';
 import type { InformerFactory } from '../client/informer-factory.ts';
 import { DnsFormatError, errorReply, parseQuery } from '../wire/dns-message.ts';
-import { type DnsServiceOptions, keepPublished } from './dns-service.ts';
+import { type DnsServiceOptions, keepPublished, publishedPort } from './dns-service.ts';
 import type { Upstream } from './exchange.ts';
 import { Forwarder } from './forwarder.ts';
 import { informerSource } from './informer-source.ts';
-import { type Listener, listen } from './listener.ts';
+import { type Handle, type Listener, listen } from './listener.ts';
 import { dnsMetrics, type DnsMetrics } from './metrics.ts';
 import { Resolver } from './resolver.ts';
-import { Zone } from './zone.ts';
+import { Zone, type ZoneSource } from './zone.ts';
 
 export interface DnsServerOptions {
   /** Default "cluster.local". */
@@ -86,7 +86,7 @@ export function dnsServer(options: DnsServerOptions, deps: DnsServerDeps): DnsSe
           if (options.status) status = await serveStatus(options.status, () => ready, deps.metrics);
           // Wrong answers ("no such name") are kept by clients: none is given before all names are known.
           await source.whenSynced(inner);
-          listener = await listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 }, handle);
+          listener = await openListener(options, source, handle);
           opened(listener.port);
           ready = true;
           logger.info('DNS server is up', { host: options.host ?? '127.0.0.1', port: listener.port });
@@ -108,6 +108,21 @@ export function dnsServer(options: DnsServerOptions, deps: DnsServerDeps): DnsSe
       }
     },
   };
+}
+
+/** Without a port of its own choice the server takes the one it had before, so that a restart moves no client. */
+async function openListener(options: DnsServerOptions, source: ZoneSource, handle: Handle): Promise<Listener> {
+  const host = options.host ?? '127.0.0.1';
+  const port = options.port ?? 0;
+  const before = port === 0 && options.publish ? publishedPort(source) : undefined;
+  if (before !== undefined) {
+    try {
+      return await listen({ host, port: before }, handle);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'EADDRINUSE') throw error;
+    }
+  }
+  return listen({ host, port }, handle);
 }
 
 function handler(resolver: Resolver, metrics: DnsMetrics, maxConcurrent: number, { clock, logger }: DnsServerDeps) {

@@ -7,6 +7,7 @@ import type { Service } from '../api/generated/core.v1.ts';
 import type { EndpointSlice } from '../api/generated/discovery.v1.ts';
 import { endpointSlices, services } from '../api/generated/resources.ts';
 import { isAlreadyExists, isNotFound } from '../api/status-error.ts';
+import type { ZoneSource } from './zone.ts';
 import type { Client } from '../client/client.ts';
 
 export interface DnsServiceOptions {
@@ -64,6 +65,12 @@ export function kubeDnsSlice({ address, port, nodeName }: DnsServiceOptions): Ne
       { name: 'dns-tcp', protocol: 'TCP', port },
     ],
   };
+}
+
+/** The port that the slice of an earlier run leads to. */
+export function publishedPort(source: Pick<ZoneSource, 'slices'>): number | undefined {
+  const slice = source.slices(namespace, name).find(({ metadata }) => metadata.name === sliceName);
+  return slice?.ports?.[0]?.port;
 }
 
 /** Makes the objects what they should be. Throws StatusError (for example when the address is taken by another service). */

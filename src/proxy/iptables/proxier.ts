@@ -37,9 +37,10 @@ class IptablesProxier implements Proxier {
   }
 
   async sync(plans: ReadonlyMap<string, ServicePlan>, changed: ReadonlySet<string>): Promise<void> {
-    for (const key of changed) this.#rules.delete(key);
+    // In place: a service that moved within KUBE-SERVICES would have that chain written anew.
+    for (const key of changed) if (!plans.has(key)) this.#rules.delete(key);
     for (const [key, plan] of plans)
-      if (!this.#rules.has(key))
+      if (changed.has(key) || !this.#rules.has(key))
         this.#rules.set(
           key,
           plan.ports.map((port) => portRules(port, this.#options)),
