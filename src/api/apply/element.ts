@@ -37,8 +37,11 @@ export function valueElement(value: unknown): string {
   return `v:${JSON.stringify(value)}`;
 }
 
-/** The element in the one form in which it is compared by text; undefined when it is none. Field names stay as they are. */
-export function canonicalElement(text: string): string | undefined {
+/**
+ * The element in the one form in which it is compared by text; undefined when it is none, null for a kind of element that
+ * a later version may know: those are skipped. Field names stay as they are.
+ */
+export function canonicalElement(text: string): string | null | undefined {
   if (text[1] !== ':') return undefined;
   const rest = text.slice(2);
   switch (text[0]) {
@@ -56,7 +59,7 @@ export function canonicalElement(text: string): string | undefined {
       return keyElement(Object.entries(keys).sort(([a], [b]) => compareText(a, b)));
     }
     default:
-      return undefined;
+      return null;
   }
 }
 

@@ -194,6 +194,10 @@ function parseNode(value: unknown, depth: number): Fields | undefined {
     }
     const element = canonicalElement(text);
     if (element === undefined) return undefined;
+    if (element === null) {
+      same = false;
+      continue;
+    }
     const given = (value as Record<string, unknown>)[text];
     const child = parseNode(given, depth + 1);
     if (child === undefined) return undefined;
@@ -202,6 +206,7 @@ function parseNode(value: unknown, depth: number): Fields | undefined {
     entries.push([element, child]);
   }
   if (same) return value as Fields;
+  if (depth === 0) return rootOf(merged(entries));
   return nodeOf(merged(entries), member || entries.length === 0);
 }
 

@@ -5,11 +5,13 @@ import { test } from 'node:test';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicPatch } from '../patch/strategic-patch.ts';
-import { schemaOf } from '../schema/builtin.ts';
+import { schemaOf as builtinSchema } from '../schema/builtin.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
 import { isStatusError } from '../status-error.ts';
 import { applyConfiguration } from './apply.ts';
 import { managerName } from './manager-name.ts';
-import { resetFieldsOf } from './reset-fields.ts';
+import { customKindSchema } from './custom-schema.suite.ts';
+import { customResetFields, resetFieldsOf as builtinResetFields } from './reset-fields.ts';
 import { equalJson, isMap, type JsonMap } from './structure.ts';
 import { managedFieldsForUpdate } from './update.ts';
 
@@ -37,14 +39,47 @@ interface Stored extends JsonMap {
 }
 
 const recorded = new URL('../../../../test/golden/recorded/', import.meta.url);
-const areas = ['semantics', 'objects-core', 'objects-groups'];
+const areas = ['semantics', 'objects-core', 'objects-groups', 'extension'];
 
 function scenarios(): Scenario[] {
   return areas.flatMap((area) =>
-    readdirSync(new URL(`${area}/`, recorded)).map(
-      (file) => JSON.parse(readFileSync(new URL(`${area}/${file}`, recorded), 'utf8')) as Scenario,
-    ),
+    readdirSync(new URL(`${area}/`, recorded))
+      .filter((file) => area !== 'extension' || /^extension-(apply|managed-fields)/.test(file))
+      .map((file) => JSON.parse(readFileSync(new URL(`${area}/${file}`, recorded), 'utf8')) as Scenario),
   );
+}
+
+interface CustomKind {
+  readonly schema: ObjectSchema;
+  readonly hasStatus: boolean;
+}
+
+const customKinds = new Map<string, CustomKind>();
+
+/** Remembers the kinds that a scenario defines. */
+function define(body: unknown): void {
+  if (!isMap(body) || body['kind'] !== 'CustomResourceDefinition') return;
+  const { group, names, versions } = body['spec'] as {
+    group: string;
+    names: { kind: string };
+    versions: { name: string; schema?: { openAPIV3Schema: JsonMap }; subresources?: { status?: object } }[];
+  };
+  for (const { name, schema, subresources } of versions)
+    if (schema !== undefined)
+      customKinds.set(`${group}/${name}/${names.kind}`, {
+        schema: customKindSchema(schema.openAPIV3Schema),
+        hasStatus: subresources?.status !== undefined,
+      });
+}
+
+function schemaOf(apiVersion: string, kind: string): ObjectSchema | undefined {
+  return builtinSchema(apiVersion, kind) ?? customKinds.get(`${apiVersion}/${kind}`)?.schema;
+}
+
+function resetFieldsOf(apiVersion: string, kind: string, subresource: string | undefined) {
+  const custom = customKinds.get(`${apiVersion}/${kind}`);
+  if (custom === undefined) return builtinResetFields(apiVersion, kind, subresource);
+  return custom.hasStatus ? customResetFields[subresource === 'status' ? 'status' : 'main'] : undefined;
 }
 
 function isStored(value: unknown): value is Stored {
@@ -75,6 +110,7 @@ function* writesOf(scenario: Scenario): Generator<Write> {
   for (const [at, step] of scenario.steps.entries()) {
     const answer = scenario.answers[at];
     if (step.path === undefined || step.method === undefined || answer === undefined) continue;
+    if (step.method !== 'GET' && answer.status < 300 && isStored(answer.body)) define(answer.body);
     const url = new URL(step.path, 'http://x');
     const segments = url.pathname.split('/').filter((segment) => segment !== '');
     const nameAt = segments[0] === 'api' ? 2 : 3;
@@ -188,13 +224,13 @@ function comparable(entries: readonly Entry[] | undefined): Map<string, string> 
   );
 }
 
-/** The recorder sorts keys. */
+/** The recorder sorts keys, and puts placeholders for uids into values only. */
 function sorted(value: unknown): unknown {
   if (!isMap(value)) return value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()
-      .map((name) => [name, sorted(value[name])]),
+      .map((name) => [name.replace(/"uid":"[^"]*"/, '"uid":"…"'), sorted(value[name])]),
   );
 }
 

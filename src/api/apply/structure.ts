@@ -98,10 +98,10 @@ const emptyMap: JsonMap = Object.freeze({});
 /** What Go writes for a field of a built-in type that nobody set; undefined when it writes nothing. */
 export function zeroOf(field: FieldSchema | undefined): unknown {
   if (field === undefined || field.proto === 0) return undefined;
+  if (field.omitzero) return undefined;
   const { type } = field.schema;
   if (type === 'object') return field.pointer ? (field.omitempty ? undefined : null) : emptyMap;
-  if (type === 'time' || type === 'microTime')
-    return (field.pointer && field.omitempty) || field.name === 'creationTimestamp' ? undefined : null;
+  if (type === 'time' || type === 'microTime') return field.pointer && field.omitempty ? undefined : null;
   if (field.omitempty) return undefined;
   if (field.pointer) return null;
   return scalarZero[type] ?? null;
