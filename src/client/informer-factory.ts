@@ -19,6 +19,8 @@ export interface InformerFactory {
   informer<T extends KubeObject>(ref: ResourceRef<T>, selection?: InformerSelection): Informer<T>;
   /** A client whose answers go into the shared cache of this collection, so that its user reads its own writes. */
   writer<T extends KubeObject>(ref: ResourceRef<T>): ResourceClient<T>;
+  /** The same caches for somebody else: what is written goes through `client`, as its user. */
+  as(client: Client): InformerFactory;
   /** Stops and forgets the informer of a collection that is no longer served. */
   drop(ref: ResourceRef): void;
   /** Runs all informers, also those asked for later, until the signal aborts. */
@@ -56,10 +58,15 @@ export function informerFactory(client: Client, options: InformerFactoryOptions)
     return entry.informer as unknown as Informer<T>;
   }
 
-  return {
+  const factory: InformerFactory = {
     client,
     informer,
     writer: (ref) => writingThrough(client.resource(ref), informer(ref)),
+    as: (other) => ({
+      ...factory,
+      client: other,
+      writer: (ref) => writingThrough(other.resource(ref), informer(ref)),
+    }),
     drop(ref) {
       const name = idOf(ref, {});
       entries.get(name)?.stop.abort();
@@ -76,6 +83,7 @@ export function informerFactory(client: Client, options: InformerFactoryOptions)
       }
     },
   };
+  return factory;
 }
 
 function idOf(ref: ResourceRef, { labelSelector = '', fieldSelector = '', namespace = '' }: InformerSelection): string {

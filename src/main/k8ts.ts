@@ -76,6 +76,8 @@ function program(): Command {
 }
 
 async function main(): Promise<void> {
+  // The clock's timers do not hold a process; a command that only waits must still come to its end.
+  const alive = setInterval(() => undefined, 60_000);
   try {
     await program().parseAsync(process.argv);
   } catch (error) {
@@ -85,6 +87,8 @@ async function main(): Promise<void> {
       process.stderr.write(
         `k8ts: this should not have happened: ${error instanceof Error ? error.stack : String(error)}\n`,
       );
+  } finally {
+    clearInterval(alive);
   }
 }
 

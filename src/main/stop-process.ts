@@ -20,20 +20,14 @@ export async function stopRunning(path: string): Promise<boolean> {
   }
   const deadline = systemClock.monotonic() + patienceMs;
   const alive = () => readRunning(path)?.pid === running.pid;
-  // The wait is what keeps this process alive: a clock's timers do not.
-  const keepAlive = setInterval(() => undefined, 1000);
-  try {
-    while (alive()) {
-      if (systemClock.monotonic() > deadline) {
-        throw new UserError(
-          `process ${running.pid} has not stopped after ${patienceMs / 1000} s`,
-          `look at its logs, or end it with: kill -9 ${running.pid}`,
-        );
-      }
-      await sleep(systemClock, 50);
+  while (alive()) {
+    if (systemClock.monotonic() > deadline) {
+      throw new UserError(
+        `process ${running.pid} has not stopped after ${patienceMs / 1000} s`,
+        `look at its logs, or end it with: kill -9 ${running.pid}`,
+      );
     }
-  } finally {
-    clearInterval(keepAlive);
+    await sleep(systemClock, 50);
   }
   return true;
 }

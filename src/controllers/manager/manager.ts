@@ -5,6 +5,7 @@ import { informerFactory } from '../../client/informer-factory.ts';
 import { lead } from '../../client/leader-election.ts';
 import { type ControllerContext, runController } from '../framework/controller.ts';
 import { selectControllers } from '../framework/selection.ts';
+import { serviceAccountOf } from './accounts.ts';
 import { controllers } from './controllers.ts';
 import type { ControllerManagerDeps, ControllerManagerOptions } from './options.ts';
 
@@ -27,7 +28,7 @@ export function controllerManager(options: ControllerManagerOptions, deps: Contr
     const context: ControllerContext = { ...deps, logger, informers, events };
     group.run('events', (stop) => events.run(stop));
     for (const { name, make } of chosen) {
-      const controller = make(context, options);
+      const controller = make(ownContext(name, context, deps), options);
       if (controller) group.run(name, (stop) => runController(controller, context, stop));
     }
     if (!deps.informers) group.run('informers', (stop) => informers.run(stop));
@@ -43,4 +44,11 @@ export function controllerManager(options: ControllerManagerOptions, deps: Contr
       return lead({ ...deps, logger, ...durations, lease: { namespace, name } }, runAll, signal);
     },
   };
+}
+
+/** Each controller may do only what its own account's role says. */
+function ownContext(name: string, context: ControllerContext, { clientOf }: ControllerManagerDeps): ControllerContext {
+  if (clientOf === undefined) return context;
+  const client = clientOf(serviceAccountOf(name));
+  return { ...context, client, informers: context.informers.as(client) };
 }

@@ -66,7 +66,10 @@ export interface ControllerManagerOptions {
 }
 
 export interface ControllerManagerDeps {
+  /** Reads everything, and writes events and the lease. */
   readonly client: Client;
+  /** A client for a controller's own ServiceAccount in kube-system (--use-service-account-credentials). Absent: all write as `client`. */
+  readonly clientOf?: (serviceAccount: string) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -37,17 +37,11 @@ export async function component(name: string, args: readonly string[]): Promise<
   const values = read(name, flags, args);
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
-  // A signal must find a process that is alive, also while only timers wait.
-  const keepAlive = setInterval(() => undefined, 60_000);
-  try {
-    await run(values, {
-      logger: logger(levelOf(values), 2).child(name),
-      signal: abort.signal,
-      ready: (text) => void process.stderr.write(`${name}: ${text}\n`),
-    });
-  } finally {
-    clearInterval(keepAlive);
-  }
+  await run(values, {
+    logger: logger(levelOf(values), 2).child(name),
+    signal: abort.signal,
+    ready: (text) => void process.stderr.write(`${name}: ${text}\n`),
+  });
 }
 
 function read(name: string, flags: FlagTable, args: readonly string[]): Values<FlagTable> {

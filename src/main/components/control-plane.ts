@@ -125,6 +125,14 @@ export interface ControllersOptions {
   readonly podSubnet: string;
 }
 
+/** As a token of this ServiceAccount of kube-system would say. */
+export function serviceAccount(name: string): Identity {
+  return {
+    name: `system:serviceaccount:kube-system:${name}`,
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system'],
+  };
+}
+
 export function startControllers(
   options: ControllersOptions,
   pki: Pki,
@@ -138,7 +146,10 @@ export function startControllers(
       certificateAuthority: certificateAuthority(pki.ca, random),
       clusterCidrs: [options.podSubnet],
     },
-    component('kube-controller-manager', { name: 'system:kube-controller-manager', groups: ['system:masters'] }),
+    {
+      ...component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
+      clientOf: (account) => component('kube-controller-manager', serviceAccount(account)).client,
+    },
   );
   group.run('kube-controller-manager', (signal) => manager.run(signal));
 }

@@ -56,7 +56,7 @@ export async function startRealNode(
   await show.stage(`Node ${options.nodeName}`, async () => {
     const parts = component('kubelet', {
       name: `system:node:${options.nodeName}`,
-      groups: ['system:nodes', 'system:masters'],
+      groups: ['system:nodes'],
     });
     const informers = informerFactory(parts.client, parts);
     const self = kubelet(

@@ -1,18 +1,33 @@
 // Owns the stage that refuses what the user may not do, in the words that clients know.
+import { parseFieldSelector, requiredValue } from '../../api/field-selector.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import { statusError } from '../../api/status-error.ts';
 import type { Attributes, Authorizer } from '../authz/authorizer.ts';
 import { attributesOf, isAllowed } from '../authz/authorizer.ts';
 import type { Stage } from '../pipeline.ts';
+import type { ApiRequest } from '../request.ts';
 
 export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
   return {
     name: 'authorize',
     run(request) {
-      const attributes = attributesOf(request.user, request.info);
+      const attributes = attributesOf(request.user, { ...request.info, name: nameOf(request) });
       if (!isAllowed(authorizers, attributes)) throw refusal(attributes, reasonOf(authorizers, attributes));
     },
   };
+}
+
+/** A list or watch of one name is judged as if it named it: `resourceNames` and nodes' own rights work for it. */
+function nameOf({ info, query }: ApiRequest): string {
+  if (info.name !== '' || (info.verb !== 'list' && info.verb !== 'watch')) return info.name;
+  const text = query.get('fieldSelector');
+  if (text === null) return '';
+  try {
+    return requiredValue(parseFieldSelector(text), 'metadata.name') ?? '';
+  } catch {
+    // The verb refuses the selector in its own words; until then it names nothing.
+    return '';
+  }
 }
 
 function reasonOf(authorizers: readonly Authorizer[], attributes: Attributes): string {
