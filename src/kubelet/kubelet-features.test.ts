@@ -281,7 +281,7 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     const { containers } = await node.cri.runtime.listContainers({ filter: { state: { state: 'CONTAINER_RUNNING' } } });
     const { info } = await node.cri.runtime.containerStatus({ containerId: containers[0]!.id, verbose: true });
     const { pid } = JSON.parse(info['info']!) as { pid: number };
-    assert.match(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), /\/k8ts-test\/(burstable\/)?pod[0-9a-f-]+\//);
+    assert.match(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), /\/k8ts-test-ktest1\/(burstable\/)?pod[0-9a-f-]+\//);
     await node.delete('target');
   });
 

@@ -21,14 +21,14 @@ import { connectCri, type Cri } from './cri.ts';
 import { kubelet } from './kubelet.ts';
 import type { KubeletOptions } from './options.ts';
 
-const cgroupRoot = '/k8ts-test';
-
 export interface SuiteRuntime {
   readonly endpoint: string;
   /** An image with `sh`. */
   readonly image: string;
   readonly cni?: KubeletOptions['cni'];
   readonly podCidr: string;
+  /** Empty: the runtime makes no cgroups. */
+  readonly cgroupRoot: string;
   stop(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export class SuiteNode {
         nodeName: 'n1',
         rootFolder: join(this.folder, 'kubelet'),
         runtimeEndpoint: this.runtime.endpoint,
-        cgroupRoot,
+        cgroupRoot: this.runtime.cgroupRoot,
         clusterDns: ['10.96.0.10'],
         ...(this.runtime.cni && { cni: this.runtime.cni }),
         ...this.#extra,
@@ -96,7 +96,7 @@ export class SuiteNode {
       await this.cri.runtime.removePodSandbox({ podSandboxId: id });
     }
     this.cri.close();
-    cgroups(cgroupRoot).remove(cgroupRoot);
+    cgroups(this.runtime.cgroupRoot).remove(this.runtime.cgroupRoot);
     rmSync(this.folder, { recursive: true, force: true });
   }
 

@@ -15,7 +15,7 @@ export interface KubeletOptions {
   readonly logFolder?: string;
   /** "unix:/run/containerd/containerd.sock". */
   readonly runtimeEndpoint: string;
-  /** Default: "/kubepods". */
+  /** Default: "/kubepods". Empty: pods get no cgroup. */
   readonly cgroupRoot?: string;
   readonly maxPods?: number;
   /** Default: the address of the default route's interface. */

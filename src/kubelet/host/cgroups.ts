@@ -67,7 +67,19 @@ export function cgroupHierarchies(mountInfo: string): {
   return { v1, v2 };
 }
 
+/** What stands where pods get no cgroup of their own: hosts that give none, and runtimes that run nothing. */
+const noCgroups: Cgroups = {
+  version: 2,
+  podPath: () => '',
+  create: () => undefined,
+  remove: () => true,
+  usage: () => undefined,
+  podPaths: () => [],
+};
+
+/** `root`: below which pods' cgroups are made; empty: none are. */
 export function cgroups(root: string, mountInfo = readFileSync('/proc/self/mountinfo', 'utf8')): Cgroups {
+  if (root === '') return noCgroups;
   const { v1, v2 } = cgroupHierarchies(mountInfo);
   // A bare cgroup2 mount beside v1 controllers has none of its own: the v1 hierarchies count.
   const version = v1.some((each) => each.controllers.includes('memory') || each.controllers.includes('cpu')) ? 1 : 2;

@@ -61,6 +61,7 @@ export async function realRuntime(bridge: string, podCidr: string): Promise<Suit
     endpoint,
     image: busyboxImageName,
     podCidr,
+    cgroupRoot: `/k8ts-test-${bridge}`,
     cni: { confFolder: paths.cniConfFolder, dataFolder: paths.cniDataFolder, networkName: bridge, bridge },
     async stop() {
       await stopContainerd(paths, systemClock);
