@@ -72,45 +72,65 @@ export function endpointsController(context: ControllerContext): Controller {
   };
 }
 
-/** Addresses with the same ports and readiness together, in the order of their addresses. Pure. */
+interface Addressed {
+  readonly address: EndpointAddress;
+  readonly isReady: boolean;
+}
+
+/** Each port with the addresses that have it; ports with the same addresses together. Pure. */
 export function planSubsets(
   service: Frozen<Service>,
   selected: readonly Frozen<Pod>[],
 ): { subsets: EndpointSubset[]; isCut: boolean } {
-  const [family] = serviceFamilies(service);
+  const [family = 'IPv4'] = serviceFamilies(service);
   const publishAll = service.spec.publishNotReadyAddresses ?? false;
-  const groups = new Map<string, { ports: EndpointPort[]; ready: EndpointAddress[]; unready: EndpointAddress[] }>();
+  const byPort = new Map<string, { port: EndpointPort | undefined; addressed: Addressed[] }>();
   let [count, isCut] = [0, false];
   for (const pod of selected) {
-    const ip = podAddress(pod, family ?? 'IPv4');
+    const ip = podAddress(pod, family);
     if (ip === undefined || !hasEndpoint(pod) || (isTerminating(pod) && !publishAll)) continue;
-    if (count >= maxAddresses) {
+    if (count++ >= maxAddresses) {
       isCut = true;
       continue;
     }
-    const ports = (service.spec.ports ?? []).flatMap((port) => {
-      const number = targetPort(port, pod);
-      if (number === undefined) return [];
-      const { name, protocol = 'TCP', appProtocol } = port;
-      return [{ ...(name && { name }), port: number, protocol, ...(appProtocol && { appProtocol }) }];
-    });
-    if (ports.length === 0 && (service.spec.ports?.length ?? 0) > 0) continue;
-    if (ports.length === 0 && !isHeadless(service)) continue;
-    const id = JSON.stringify(ports);
-    const group = groups.get(id) ?? { ports, ready: [], unready: [] };
-    groups.set(id, group);
-    count++;
-    (publishAll || isPodReady(pod) ? group.ready : group.unready).push(addressOf(service, pod, ip));
+    const one: Addressed = { address: addressOf(service, pod, ip), isReady: publishAll || isPodReady(pod) };
+    for (const port of portsOf(service, pod)) {
+      const id = JSON.stringify(port ?? '');
+      const known = byPort.get(id) ?? { port, addressed: [] };
+      byPort.set(id, known);
+      known.addressed.push(one);
+    }
   }
-  const byIp = (a: EndpointAddress, b: EndpointAddress) => (a.ip < b.ip ? -1 : 1);
-  const subsets = [...groups.values()].map(
-    ({ ports, ready, unready }): EndpointSubset => ({
-      ...(ready.length > 0 && { addresses: ready.sort(byIp) }),
-      ...(unready.length > 0 && { notReadyAddresses: unready.sort(byIp) }),
+  const byAddresses = new Map<string, { ports: EndpointPort[]; addressed: Addressed[] }>();
+  for (const { port, addressed } of byPort.values()) {
+    addressed.sort((a, b) => (a.address.ip < b.address.ip ? -1 : 1));
+    const id = addressed.map(({ address, isReady }) => `${address.ip}/${address.targetRef?.uid}/${isReady}`).join();
+    const known = byAddresses.get(id) ?? { ports: [], addressed };
+    byAddresses.set(id, known);
+    if (port) known.ports.push(port);
+  }
+  const subsets = [...byAddresses.values()].map(({ ports, addressed }): EndpointSubset => {
+    const ready = addressed.filter(({ isReady }) => isReady).map(({ address }) => address);
+    const unready = addressed.filter(({ isReady }) => !isReady).map(({ address }) => address);
+    return {
+      ...(ready.length > 0 && { addresses: ready }),
+      ...(unready.length > 0 && { notReadyAddresses: unready }),
       ...(ports.length > 0 && { ports }),
-    }),
-  );
+    };
+  });
   return { subsets, isCut };
+}
+
+/** A headless service may have no ports at all: its pods have addresses only, told by one undefined port. */
+function portsOf(service: Frozen<Service>, pod: Frozen<Pod>): (EndpointPort | undefined)[] {
+  const ports = service.spec.ports ?? [];
+  if (ports.length === 0) return isHeadless(service) ? [undefined] : [];
+  return ports.flatMap((port) => {
+    const number = targetPort(port, pod);
+    if (number === undefined) return [];
+    const { name, protocol = 'TCP', appProtocol } = port;
+    return [{ ...(name && { name }), port: number, protocol, ...(appProtocol && { appProtocol }) }];
+  });
 }
 
 function addressOf(service: Frozen<Service>, pod: Frozen<Pod>, ip: string): EndpointAddress {

@@ -44,11 +44,13 @@ class GarbageCollector {
   readonly #monitors = new Map<string, Monitor>();
   /** By apiVersion and kind, as owner references name them. */
   #kinds = new Map<string, ResourceRef>();
+  readonly #recorder;
   #wake: Wake = () => undefined;
   #isReady = false;
 
   constructor(context: ControllerContext) {
     this.#context = context;
+    this.#recorder = context.events.recorder('garbage-collector-controller');
   }
 
   async run(signal: AbortSignal, wake: Wake): Promise<void> {
@@ -155,7 +157,10 @@ class GarbageCollector {
     if (latest.metadata.uid !== node.uid) return;
     const owners = latest.metadata.ownerReferences ?? [];
     const facts: OwnerFact[] = [];
-    for (const owner of owners) facts.push({ owner, state: await this.#stateOf(node, owner, signal) });
+    for (const owner of owners) {
+      this.#warnOfForeign(node, latest, owner);
+      facts.push({ owner, state: await this.#stateOf(node, owner, signal) });
+    }
     const dependents = this.#graph.dependentsOf(node.uid);
     const plan = planItem(facts, latest.metadata.finalizers ?? [], {
       any: dependents.length > 0,
@@ -176,7 +181,17 @@ class GarbageCollector {
 
   #isSolid(node: GraphNode, owner: Frozen<OwnerReference>): boolean {
     const known = this.#graph.get(owner.uid);
-    return known !== undefined && !isForeground(known) && isSamePlace(known, node, owner);
+    return isOwner(known, node, owner) && !isForeground(known);
+  }
+
+  /** Owners are looked for in the dependent's own namespace only; who meant another one shall learn why it went. */
+  #warnOfForeign(node: GraphNode, obj: Frozen<KubeObject>, owner: Frozen<OwnerReference>): void {
+    const known = this.#graph.get(owner.uid);
+    if (!known || known.namespace === '' || known.namespace === node.namespace) return;
+    const { apiVersion, kind, name, uid } = owner;
+    const text = `[${apiVersion}/${kind}, namespace: ${node.namespace}, name: ${name}, uid: ${uid}]`;
+    const message = `ownerRef ${text} does not exist in namespace "${node.namespace}"`;
+    this.#recorder.event(obj, 'Warning', 'OwnerRefInvalidNamespace', message);
   }
 
   async #stateOf(node: GraphNode, owner: Frozen<OwnerReference>, signal: AbortSignal): Promise<OwnerFact['state']> {
@@ -249,10 +264,4 @@ class GarbageCollector {
 
 function isCollectable(verbs: readonly string[]): boolean {
   return ['delete', 'list', 'watch'].every((verb) => verbs.includes(verb));
-}
-
-/** References name kind, name and (by the dependent's own) namespace beside the uid: all must fit. */
-function isSamePlace(known: GraphNode, dependent: GraphNode, owner: Frozen<OwnerReference>): boolean {
-  if (known.name !== owner.name || known.ref.kind !== owner.kind) return false;
-  return known.namespace === '' || known.namespace === dependent.namespace;
 }

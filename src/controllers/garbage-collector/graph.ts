@@ -61,8 +61,9 @@ export class OwnerGraph {
     if (!known) this.#nodes.set(node.uid, node);
     this.#setOwners(node, metadata.ownerReferences ?? [], attention);
     this.#setDeletion(node, metadata.deletionTimestamp !== undefined, metadata.finalizers ?? [], attention);
-    // An owner that we do not know may never have been there.
-    if (!known && node.owners.some((owner) => !this.#nodes.has(owner.uid))) attention.check.add(node.uid);
+    // An owner that we do not know, or know as something else, may never have been there.
+    if (!known && node.owners.some((owner) => !isOwner(this.#nodes.get(owner.uid), node, owner)))
+      attention.check.add(node.uid);
     return attention;
   }
 
@@ -120,4 +121,10 @@ export function isForeground(node: GraphNode | undefined): boolean {
 /** Being deleted, and waiting for its dependents to be let go. */
 export function isOrphaning(node: GraphNode): boolean {
   return node.isDeleting && node.finalizers.includes(orphanFinalizer);
+}
+
+/** References name kind, name and (by the dependent's own) namespace beside the uid: all must fit. */
+export function isOwner(known: GraphNode | undefined, dependent: GraphNode, owner: Frozen<OwnerReference>): boolean {
+  if (known?.name !== owner.name || known.ref.kind !== owner.kind) return false;
+  return known.namespace === '' || known.namespace === dependent.namespace;
 }

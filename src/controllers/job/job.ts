@@ -105,6 +105,8 @@ class JobWorker {
         : deadlineInMs;
     let error: unknown;
     if (verdict) {
+      // Pods that a success makes superfluous have not failed: they are not to be counted.
+      if (verdict.type === 'Complete') await this.#removeFinalizers(now.active.filter(isTracked), signal);
       error = await this.#removeAll(job, now.active, signal);
     } else {
       this.#noteSuspension(job, status, nowMs);
@@ -112,7 +114,7 @@ class JobWorker {
       error = result.error;
       if (result.waitMs !== undefined) waitMs = Math.min(waitMs ?? Number.POSITIVE_INFINITY, result.waitMs);
     }
-    await this.#account(job, status, verdict, signal);
+    await this.#account(job, status, verdict, now.failedIndexes, signal);
     this.#backoffs.set(key, backoff);
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
     return waitMs === undefined ? undefined : { afterMs: Math.max(waitMs, 1) };
@@ -176,7 +178,7 @@ class JobWorker {
       .indexed('controller', job.metadata.uid)
       .filter((pod) => labelPredicate(job.spec.selector)(pod.metadata.labels));
     const now = tally(job, after);
-    setCounts(status, now, job);
+    setCounts(status, now, job, failedIndexes);
     const uncounted = status.uncountedTerminatedPods ?? {};
     const record = (known: string[] | undefined, fresh: readonly Frozen<Pod>[]) => [
       ...(known ?? []),
@@ -267,7 +269,7 @@ export function isFinished(job: Frozen<Job>): boolean {
   );
 }
 
-function setCounts(status: JobStatus, now: Tally, job: Frozen<Job>): void {
+function setCounts(status: JobStatus, now: Tally, job: Frozen<Job>, failedIndexes: ReadonlySet<number>): void {
   if (now.active.length > 0) status.active = now.active.length;
   else delete status.active;
   status.ready = now.ready;
@@ -275,7 +277,7 @@ function setCounts(status: JobStatus, now: Tally, job: Frozen<Job>): void {
   if (!isIndexed(job)) return;
   status.succeeded = now.succeededIndexes.size;
   if (now.succeededIndexes.size > 0) status.completedIndexes = formatIndexes(now.succeededIndexes);
-  if (job.spec.backoffLimitPerIndex !== undefined) status.failedIndexes = formatIndexes(now.failedIndexes);
+  if (job.spec.backoffLimitPerIndex !== undefined) status.failedIndexes = formatIndexes(failedIndexes);
 }
 
 /** The end is announced before the last pods have ended (KEP-3939, KEP-3998). */

@@ -96,6 +96,8 @@ function failedIndexesOf(job: Frozen<Job>, pods: readonly Frozen<Pod>[]): Set<nu
   const limit = job.spec.backoffLimitPerIndex;
   if (!isIndexed(job) || limit === undefined) return new Set();
   const result = parseIndexes(job.status?.failedIndexes, job.spec.completions ?? 0);
+  // What the job's end stops has not failed by itself.
+  if (job.status?.conditions?.some(({ type, status }) => type === 'FailureTarget' && status === 'True')) return result;
   for (const pod of pods) {
     const index = indexOf(pod);
     if (index < 0 || !isTracked(pod) || !isFailure(job, pod)) continue;

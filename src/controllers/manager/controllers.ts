@@ -4,6 +4,7 @@ import type { Selectable } from '../framework/selection.ts';
 import { endpointsController } from '../endpoints/endpoints.ts';
 import { endpointSliceController } from '../endpoints/endpointslice.ts';
 import { garbageCollector } from '../garbage-collector/garbage-collector.ts';
+import { ttlAfterFinishedController } from '../job/ttl-after-finished.ts';
 import { jobController } from '../job/job.ts';
 import { namespaceController } from '../namespace/namespace.ts';
 import { rootCaPublisher, serviceAccountController } from '../serviceaccount/serviceaccount.ts';
@@ -34,6 +35,7 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'replicationcontroller-controller', make: replicationControllerController },
   { name: 'daemonset-controller', make: daemonSetController },
   { name: 'job-controller', make: jobController },
+  { name: 'ttl-after-finished-controller', make: ttlAfterFinishedController },
   { name: 'endpoints-controller', make: endpointsController },
   { name: 'endpointslice-controller', make: endpointSliceController },
   { name: 'garbage-collector-controller', make: garbageCollector },

@@ -29,6 +29,7 @@ const nodeIndex = 'node';
 const startupGraceMs = 60_000;
 
 interface Health {
+  readonly uid: string;
   heartbeat: string;
   renewal: string;
   /** When, by our clock, we last saw a sign of life. */
@@ -120,7 +121,20 @@ class NodeMonitor {
     const heartbeat = ready ? `${ready.lastHeartbeatTime} ${ready.status}` : '';
     const renewal = lease?.spec.renewTime ?? '';
     const known = this.#health.get(name);
-    const health = known ?? { heartbeat, renewal, probedAtMs: nowMs, wasReady: ready?.status === 'True' };
+    if (!known)
+      this.#recorder.event(
+        node,
+        'Normal',
+        'RegisteredNode',
+        `Node ${name} event: Registered Node ${name} in Controller`,
+      );
+    const health = known ?? {
+      uid: node.metadata.uid,
+      heartbeat,
+      renewal,
+      probedAtMs: nowMs,
+      wasReady: ready?.status === 'True',
+    };
     this.#health.set(name, health);
     // Our own writing of Unknown is no sign of life.
     const beats = heartbeat !== health.heartbeat && ready?.status !== 'Unknown';
