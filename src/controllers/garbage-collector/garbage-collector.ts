@@ -11,6 +11,7 @@ import {
   type GraphNode,
   isForeground,
   isOrphaning,
+  isOwner,
   orphanFinalizer,
   OwnerGraph,
 } from './graph.ts';

@@ -171,6 +171,7 @@ class JobWorker {
     job: Frozen<Job>,
     status: JobStatus,
     verdict: Verdict | undefined,
+    failedIndexes: ReadonlySet<number>,
     signal: AbortSignal,
   ): Promise<void> {
     const nowMs = this.#context.clock.now();
