@@ -19,6 +19,7 @@ import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts
 import { Allocations } from './services/allocations.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
+import { openApiPaths } from './openapi.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonateStage } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
@@ -119,6 +120,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
       healthPaths(checks),
+      openApiPaths(),
       exactPaths({
         '/version': () => json(version),
         ...openIdPaths(accounts),

@@ -1,5 +1,5 @@
 // Owns finding the recorded facts (discovery, bootstrap objects) beside the program, whether it runs from dist/ or from source.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,4 +23,9 @@ export function readFact(name: string): unknown {
 
 export function readFactText(name: string): string {
   return readFileSync(join(factsRoot(), name), 'utf8');
+}
+
+/** The files of a directory of facts. */
+export function factNames(directory: string): string[] {
+  return readdirSync(join(factsRoot(), directory));
 }

@@ -1,0 +1,127 @@
+// Owns /openapi/v2 and /openapi/v3: documents made when they are first asked for, kept as bytes, told apart by hashes.
+import { createHash } from 'node:crypto';
+import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
+import { openApiV2 } from '../api/openapi/v2.ts';
+import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
+import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
+import { factNames, readFact, readFactText } from './facts.ts';
+import { parseAccept } from './http/form.ts';
+import type { PathHandler } from './paths.ts';
+import type { ApiAnswer, ApiRequest } from './request.ts';
+
+const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** The second name is the first one misspelt, which older clients ask for. */
+const protobufV2Names: ReadonlySet<string> = new Set([
+  protobufV2,
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+]);
+const jsonNames: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
+
+interface Document {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  readonly hash: string;
+}
+
+export function openApiPaths(): PathHandler {
+  const kept = new Map<string, Document>();
+  const keep = (key: string, contentType: string, make: () => Buffer): Document => {
+    let document = kept.get(key);
+    if (document === undefined) {
+      const bytes = make();
+      document = { bytes, contentType, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
+      kept.set(key, document);
+    }
+    return document;
+  };
+  const groups = lazily(groupFiles);
+  const v3 = (path: string) =>
+    keep(path, 'application/json', () =>
+      jsonBytes(openApiV3(readFact(groups().get(path)!) as SlimDocument, schemas())),
+    );
+  const index = () =>
+    keep('index', 'text/plain; charset=utf-8', () =>
+      jsonBytes(openApiV3Index(new Map([...groups().keys()].map((path) => [path, hashOf(groups().get(path)!)])))),
+    );
+  const v2 = lazily(() =>
+    openApiV2(
+      [...groups().values()].map((file) => readFact(file) as SlimDocument),
+      schemas(),
+    ),
+  );
+
+  return (request) => {
+    const { path } = request.info;
+    if (path === '/openapi/v2') {
+      if (accepts(request, protobufV2Names))
+        return send(
+          request,
+          keep('v2 protobuf', protobufV2, () => encodeOpenApiV2(v2())),
+        );
+      if (accepts(request, jsonNames))
+        return send(
+          request,
+          keep('v2', 'application/json', () => jsonBytes(v2())),
+        );
+      return notAcceptable();
+    }
+    if (path === '/openapi/v3') return send(request, index());
+    if (!path.startsWith('/openapi/v3/')) return undefined;
+    const name = path.slice('/openapi/v3/'.length);
+    const file = groups().get(name);
+    if (file === undefined) return { type: 'bytes', code: 404, contentType: '', body: '' };
+    if (!accepts(request, jsonNames)) return notAcceptable();
+    return redirect(request, name, hashOf(file)) ?? send(request, v3(name), hashOf(file));
+  };
+}
+
+/** A document by an old hash is asked for again by its present one, so that caches may keep it for good. */
+function redirect({ query }: ApiRequest, name: string, hash: string): ApiAnswer | undefined {
+  const asked = query.get('hash');
+  if (asked === null || asked === hash) return undefined;
+  return {
+    type: 'bytes',
+    code: 301,
+    contentType: 'application/json',
+    body: '',
+    headers: { Location: `/openapi/v3/${name}?hash=${hash}` },
+  };
+}
+
+function send({ headers }: ApiRequest, { bytes, contentType, hash }: Document, tag = hash): ApiAnswer {
+  const ETag = `"${tag}"`;
+  if (headers['if-none-match'] === ETag) return { type: 'bytes', code: 304, contentType, body: '', headers: { ETag } };
+  return { type: 'bytes', code: 200, contentType, body: bytes, headers: { ETag, Vary: 'Accept' } };
+}
+
+function accepts({ headers }: ApiRequest, names: ReadonlySet<string>): boolean {
+  const { accept } = headers;
+  const clauses = parseAccept(Array.isArray(accept) ? accept.join(',') : (accept ?? ''));
+  return clauses.length === 0 ? names === jsonNames : clauses.some(({ type }) => names.has(type));
+}
+
+function notAcceptable(): ApiAnswer {
+  return { type: 'bytes', code: 406, contentType: '', body: '' };
+}
+
+/** Paths below /openapi/v3 ("apis/apps/v1") with the recorded file of each. */
+function groupFiles(): Map<string, string> {
+  const files = factNames('openapi-v3').filter((name) => name.endsWith('.json'));
+  return new Map(files.map((name) => [name.slice(0, -'.json'.length).replaceAll('_', '/'), `openapi-v3/${name}`]));
+}
+
+/** Documents are made from a fact and change only with it (or with the program), so the fact's hash is theirs without making them. */
+function hashOf(file: string): string {
+  return createHash('sha512').update(readFactText(file)).digest('hex').toUpperCase();
+}
+
+const schemas = lazily(() => readFact('schemas.json') as Schemas);
+
+function jsonBytes(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
