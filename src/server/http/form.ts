@@ -79,6 +79,7 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
     throw statusError(
       'NotAcceptable',
       `only the following media types are accepted: ${offer.media.map((media) => mediaTypes[media]).join(', ')}`,
+      {},
     );
   if (offer === objectOffer && !pretty && formCache.size < 1000) formCache.set(accept, form);
   return form;

@@ -44,6 +44,8 @@ export async function createObject(
   fillNew(object, parts.random, request.arrivedMs);
   const generated = !object.metadata.name && Boolean(object.metadata.generateName);
   if (generated) object.metadata.name = generateName(object.metadata.generateName!, parts.random);
+  // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
+  if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
   const admission: AdmissionRequest = {
     operation: 'CREATE',
     served,
@@ -58,7 +60,6 @@ export async function createObject(
   };
   await parts.admission.admit(admission, parts);
   prepareNew(served, object, context(request, options.dryRun));
-  if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
   validateNew(served, object, request);
   await parts.admission.validate(admission, parts);
   const key = objectKey(served, namespace, object.metadata.name);

@@ -40,7 +40,7 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   const served = parts.catalog.find(info.group, info.version, info.resource);
   if (served === undefined) {
     const known = parts.catalog.groups().find(({ name }) => name === info.group);
-    if (known === undefined || !known.versions.includes(info.version)) return undefined;
+    if (known === undefined) return undefined;
     throw noSuchResource();
   }
   if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();

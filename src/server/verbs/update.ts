@@ -104,10 +104,10 @@ export async function change(
     done = undefined;
     const { next, recorded } = await propose(entry);
     const prev = entry.object;
+    if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     const admission = admissionFor(request, served, next, prev, options.dryRun);
     await parts.admission.admit(admission, parts);
     prepareChange(served, subresource, next, prev, context(request, options.dryRun));
-    if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(next, prev);
