@@ -28,7 +28,7 @@ import { inProcessTransport } from './in-process.ts';
 import { bootstrapObjects } from './bootstrap/objects.ts';
 import { discoveryPaths } from './discovery/paths.ts';
 import { everywhere, healthPaths } from './health.ts';
-import { exactPaths, json, pathsStage, plainText } from './paths.ts';
+import { exactPaths, json, pathsStage, plainText, rootPaths } from './paths.ts';
 import { version } from './version.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import type { Parts } from './parts.ts';
@@ -119,6 +119,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     authorizeStage(authorizers),
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
+      rootPaths(catalog),
       healthPaths(checks),
       openApiPaths(),
       exactPaths({

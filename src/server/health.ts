@@ -22,8 +22,8 @@ export function healthPaths(checks: readonly HealthCheck[]): PathHandler {
     const [endpoint, ...rest] = parts;
     if (endpoint !== 'healthz' && endpoint !== 'livez' && endpoint !== 'readyz') return undefined;
     const mine = checks.filter(({ on }) => on.includes(endpoint));
-    if (rest.at(-1) === '') rest.pop();
     if (rest.length === 0) return overall(endpoint, mine, request);
+    if (rest.at(-1) === '') rest.pop();
     const one = mine.find(({ name }) => name === rest.join('/'));
     return one === undefined ? undefined : overall(endpoint, [one], request, true);
   };

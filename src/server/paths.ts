@@ -1,4 +1,5 @@
 // Owns the table of paths that are no resources: the first handler that knows a path answers.
+import type { Catalog } from './served/served.ts';
 import type { Stage } from './pipeline.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
@@ -17,6 +18,51 @@ export function pathsStage(handlers: readonly PathHandler[]): Stage {
     },
   };
 }
+
+/** The list of paths at the root, sorted. */
+export function rootPaths(catalog: Catalog): PathHandler {
+  return (request) => {
+    const { path } = request.info;
+    if (path !== '/' && path !== '/index.html' && path !== '') return undefined;
+    const groups = catalog.groups().filter(({ name }) => name !== '');
+    const paths = [
+      ...known,
+      ...groups.flatMap(({ name, versions }) => [
+        `/apis/${name}`,
+        ...versions.map((version) => `/apis/${name}/${version}`),
+      ]),
+    ].sort();
+    return json({ paths });
+  };
+}
+
+const known: readonly string[] = [
+  '/.well-known/openid-configuration',
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/apis/',
+  '/healthz',
+  '/healthz/etcd',
+  '/healthz/log',
+  '/healthz/ping',
+  '/livez',
+  '/livez/etcd',
+  '/livez/log',
+  '/livez/ping',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openapi/v3/',
+  '/openid/v1/jwks',
+  '/readyz',
+  '/readyz/etcd',
+  '/readyz/informer-sync',
+  '/readyz/log',
+  '/readyz/ping',
+  '/readyz/shutdown',
+  '/version',
+];
 
 /** Plain answers by exact path, also with a slash behind. */
 export function exactPaths(table: Readonly<Record<string, (request: ApiRequest) => ApiAnswer>>): PathHandler {

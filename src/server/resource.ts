@@ -63,6 +63,14 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly createOnUpdate?: boolean;
   /** PUT without resourceVersion is accepted. Default true. */
   readonly unconditionalUpdate?: boolean;
+  /** Kinds with more to wait for than metadata.finalizers: what still holds the object, and how it shows that it goes. */
+  readonly deletion?: {
+    readonly isHeld: (obj: Frozen<T>) => boolean;
+    /** Changes the object when its deletion begins. */
+    readonly begin?: (obj: T) => void;
+  };
+  /** Said when DELETE without a policy leaves dependents alone. */
+  readonly orphanWarning?: string;
   /** DELETE answers with the object instead of a Status. */
   readonly deleteReturnsObject?: boolean;
   /** What DELETE without a policy does with dependents. Default "background". */

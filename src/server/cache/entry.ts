@@ -101,6 +101,7 @@ function stamped(object: KubeObject | Frozen<KubeObject>, revision: number): Fro
   if (namespace !== undefined) metadata['namespace'] = namespace;
   if (selfLink !== undefined) metadata['selfLink'] = selfLink;
   if (uid !== undefined) metadata['uid'] = uid;
-  metadata['resourceVersion'] = String(revision);
+  // Zero: it was not stored.
+  if (revision > 0) metadata['resourceVersion'] = String(revision);
   return freeze({ ...object, metadata: Object.assign(metadata, rest) }) as unknown as Frozen<KubeObject>;
 }

@@ -36,7 +36,7 @@ function document(catalog: Catalog, wanted: (group: string) => boolean): Documen
       .groups()
       .filter(({ name }) => wanted(name))
       .map(({ name, versions }) => ({
-        metadata: { ...(name !== '' && { name }), creationTimestamp: null },
+        metadata: name === '' ? {} : { name },
         versions: versions.map((version) => ({
           version,
           resources: catalog

@@ -20,12 +20,6 @@ export interface Encoded {
   readonly body: Buffer;
 }
 
-export function contentTypeOf(form: Form): string {
-  return form.as === undefined
-    ? mediaTypes[form.media]
-    : `${mediaTypes[form.media]};as=${form.as};g=meta.k8s.io;v=${form.asVersion}`;
-}
-
 /** Any plain object, without caching. */
 export function encodeValue(value: unknown, form: Form): Buffer {
   switch (form.media) {
@@ -71,7 +65,7 @@ export function encodeObject(
 ): Encoded {
   if (served !== undefined && form.as !== undefined) {
     const view = objectView(served, entry, object as Frozen<KubeObject>, form, nowMs);
-    return { contentType: contentTypeOf(form), body: encodeValue(view, form) };
+    return { contentType: mediaTypes[form.media], body: encodeValue(view, form) };
   }
   const plain = form.as === undefined ? form : { ...form, as: undefined };
   if (entry !== undefined && served !== undefined && form.media === 'json' && !form.pretty)
@@ -92,7 +86,7 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
   };
   if (form.as !== undefined)
     return {
-      contentType: contentTypeOf(form),
+      contentType: mediaTypes[form.media],
       body: encodeValue(listView(served, list.entries, metadata, form, nowMs), form),
     };
   const head = { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };

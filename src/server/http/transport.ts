@@ -166,7 +166,10 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
     extra?: Readonly<Record<string, string>>,
   ): void {
     const accepts = body.length >= gzipFrom ? request.headers['accept-encoding'] : undefined;
-    const zipped = typeof accepts === 'string' && /\bgzip\b/.test(accepts) ? gzipSync(body, { level: 1 }) : undefined;
+    const zipped =
+      typeof accepts === 'string' && accepts.split(',').some((token) => token.trim() === 'gzip')
+        ? gzipSync(body, { level: 1 })
+        : undefined;
     const headers = headersFor(request, contentType, (zipped ?? body).length);
     if (zipped !== undefined) {
       headers['Content-Encoding'] = 'gzip';
@@ -273,7 +276,6 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
 }
 
 function watchContentType(form: Form): string {
-  if (form.as !== undefined) return `application/json;as=${form.as};g=meta.k8s.io;v=${form.asVersion};stream=watch`;
   return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
 }
 

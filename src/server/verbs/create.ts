@@ -12,7 +12,7 @@ import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { applyAllDefaults } from './decode.ts';
 import { recordWrite } from './field-managers.ts';
-import { fillNew, generateName } from './metadata.ts';
+import { dedupeOwners, fillNew, generateName } from './metadata.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { objectKey } from './read.ts';
@@ -42,8 +42,9 @@ export async function createObject(
   applyAllDefaults(resource, given);
   const object = toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
-  const generated = !object.metadata.name && Boolean(object.metadata.generateName);
-  if (generated) object.metadata.name = generateName(object.metadata.generateName!, parts.random);
+  if (!object.metadata.name && object.metadata.generateName)
+    object.metadata.name = generateName(object.metadata.generateName, parts.random);
+  dedupeOwners(object, request);
   // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
   if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
   const admission: AdmissionRequest = {
@@ -63,18 +64,11 @@ export async function createObject(
   validateNew(served, object, request);
   await parts.admission.validate(admission, parts);
   const key = objectKey(served, namespace, object.metadata.name);
-  const entry = await store(parts, served, key, object, options.dryRun, generated);
+  const entry = await store(parts, served, key, object, options.dryRun);
   return { type: 'object', code: 201, object: entry.object, entry, served };
 }
 
-async function store(
-  parts: Parts,
-  served: Served,
-  key: string,
-  made: KubeObject,
-  dryRun: boolean,
-  generated: boolean,
-): Promise<Entry> {
+async function store(parts: Parts, served: Served, key: string, made: KubeObject, dryRun: boolean): Promise<Entry> {
   const collection = served.collection!;
   const rules = rulesOf(served);
   if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
@@ -87,7 +81,11 @@ async function store(
     return entry;
   } catch (error) {
     await together?.done?.(false);
-    if (generated && error instanceof Error && (error as { reason?: unknown }).reason === 'AlreadyExists')
+    if (
+      object.metadata.generateName &&
+      error instanceof Error &&
+      (error as { reason?: unknown }).reason === 'AlreadyExists'
+    )
       throw statusError(
         'AlreadyExists',
         `${served.resource.plural} "${object.metadata.name}" already exists, the server was not able to generate a unique name for the object`,

@@ -56,7 +56,9 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
 }
 
 /** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */
-export function decodeValue(parsed: ParsedJson, expected: Expected | undefined): Decoded {
+export function decodeValue(given: ParsedJson, expected: Expected | undefined): Decoded {
+  // null stands for an object with nothing in it, as Go reads it.
+  const parsed = given.value === null ? { ...given, value: {} } : given;
   const said = typeMetaOf(parsed);
   const kind = said.kind === '' ? (expected?.kind ?? '') : said.kind;
   const apiVersion =

@@ -8,6 +8,7 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import { hookFor } from '../store-hook.ts';
+import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import { readObject } from './body.ts';
 import { timeText } from './metadata.ts';
@@ -32,6 +33,8 @@ async function choicesOf(request: ApiRequest): Promise<DeleteChoices> {
 
 export async function remove(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const choices = await choicesOf(request);
+  const { orphanWarning } = rulesOf(served);
+  if (orphanWarning !== undefined && choices.propagationPolicy === undefined) warn(request, orphanWarning);
   const { entry, gone } = await removeOne(parts, request, served, request.info.namespace, request.info.name, choices);
   const rules = rulesOf(served);
   if (!gone || rules.deleteReturnsObject === true)
@@ -95,7 +98,7 @@ export async function removeOne(
       await admit(entry);
       const marked = mark(served, entry.object, choices, request.arrivedMs);
       return marked === undefined
-        ? { entry, gone: true }
+        ? { entry: lastState(rules, entry, request.arrivedMs), gone: true }
         : { entry: Entry.of(key, entry.revision, marked), gone: false };
     }
   }
@@ -109,7 +112,7 @@ export async function removeOne(
         if (waits) throw mustWait;
       });
       await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
-      return { entry, gone: true };
+      return { entry: lastState(rules, entry, request.arrivedMs), gone: true };
     } catch (error) {
       if (error !== mustWait) throw error;
     }
@@ -124,6 +127,22 @@ export async function removeOne(
   }
 }
 
+/** Kinds that are deleted with grace are answered as if marked with none, just before they went. */
+function lastState(rules: Resource, entry: Entry, nowMs: number): Entry {
+  if (rules.gracePeriodSeconds === undefined) return entry;
+  const { metadata } = entry.object;
+  const { generation } = metadata;
+  return Entry.of(entry.key, entry.revision, {
+    ...entry.object,
+    metadata: {
+      ...metadata,
+      deletionTimestamp: metadata.deletionTimestamp ?? timeText(nowMs),
+      deletionGracePeriodSeconds: 0,
+      ...(generation !== undefined && metadata.deletionTimestamp === undefined && { generation: generation + 1 }),
+    },
+  } as Frozen<KubeObject>);
+}
+
 const mustWait = new Error('deletion must wait');
 
 function checkPreconditions(served: Served, entry: Entry, { preconditions }: DeleteChoices): void {
@@ -131,14 +150,15 @@ function checkPreconditions(served: Served, entry: Entry, { preconditions }: Del
   const wantUid = preconditions?.uid;
   if (wantUid !== undefined && wantUid !== uid)
     throw conflict(
-      rulesOf(served),
+      // Upstream names the kind here, not the resource.
+      { group: rulesOf(served).group, plural: rulesOf(served).kind },
       name,
       `the UID in the precondition (${wantUid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
     );
   const wantVersion = preconditions?.resourceVersion;
   if (wantVersion !== undefined && wantVersion !== String(entry.revision))
     throw conflict(
-      rulesOf(served),
+      { group: rulesOf(served).group, plural: rulesOf(served).kind },
       name,
       `the ResourceVersion in the precondition (${wantVersion}) does not match the ResourceVersion in record (${entry.revision}). The object might have been modified`,
     );
@@ -159,7 +179,8 @@ function mark(
       ? 0
       : Math.max(0, rules.gracePeriodSeconds(object, requested !== undefined && requested < 0 ? 1 : requested));
   const deleting = object.metadata.deletionTimestamp !== undefined;
-  if (grace === 0 && finalizers.length === 0) return undefined;
+  const held = rules.deletion?.isHeld(object) === true;
+  if (grace === 0 && finalizers.length === 0 && !held) return undefined;
   const before = object.metadata.finalizers ?? [];
   const sameFinalizers = finalizers.length === before.length && finalizers.every((name, at) => name === before[at]);
   const current = object.metadata.deletionGracePeriodSeconds ?? 0;
@@ -172,7 +193,9 @@ function mark(
   if (!deleting || grace < current) {
     const since = deleting ? Date.parse(object.metadata.deletionTimestamp!) - current * 1000 : nowMs;
     metadata.deletionTimestamp = timeText((deleting ? since : nowMs) + grace * 1000);
-    metadata.deletionGracePeriodSeconds = grace;
+    // Kinds that hold themselves (namespaces) say nothing of a grace period.
+    if (rules.deletion === undefined) metadata.deletionGracePeriodSeconds = grace;
+    if (!deleting) rules.deletion?.begin?.(next);
     if (!deleting && metadata.generation !== undefined && metadata.generation > 0) metadata.generation++;
   }
   return next;
@@ -201,9 +224,10 @@ export async function removeCollection(parts: Parts, request: ApiRequest, served
   const found = await list(parts, request, served);
   if (found.type !== 'list') throw new Error('a list answers with a list');
   const removed: Entry[] = [];
-  for (const { namespace, name } of found.list.entries) {
+  for (const entry of found.list.entries) {
     try {
-      removed.push((await removeOne(parts, request, served, namespace, name, choices)).entry);
+      await removeOne(parts, request, served, entry.namespace, entry.name, choices);
+      removed.push(entry);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

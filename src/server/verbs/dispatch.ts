@@ -1,5 +1,5 @@
 // Owns the last step of a request: finding what serves it and calling the verb. One table of verbs.
-import { notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, notFound, statusError } from '../../api/status-error.ts';
 import { actionKey } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -26,6 +26,8 @@ const verbs: Readonly<Record<string, Verb>> = {
 
 const scaleVerbs: Readonly<Record<string, Verb>> = { get: getScale, update: writeScale, patch: writeScale };
 
+const needsName: ReadonlySet<string> = new Set(['update', 'patch']);
+
 export function methodNotAllowed(): Error {
   return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
@@ -45,6 +47,8 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   }
   if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();
   checkPlace(served, request);
+  if (info.name === '.' || info.name === '..' || info.name.includes('%'))
+    throw badRequest(`invalid resource name ${JSON.stringify(info.name)}: [may not contain '%']`);
   const { resource } = served;
   if (info.subresource === '') {
     const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
@@ -52,7 +56,7 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
       return action.handle(parts, request, served);
     }
-    if (!served.verbs.has(info.verb)) throw methodNotAllowed();
+    if (!served.verbs.has(info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
     return verbs[info.verb]!(parts, request, served);
   }

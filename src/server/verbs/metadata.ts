@@ -5,6 +5,8 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '../../api/object-m
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Random } from '../../base/random.ts';
 import { randomSuffix, randomUuid } from '../../base/random.ts';
+import { warn } from '../request.ts';
+import { same } from './equal.ts';
 import type { Resource } from '../resource.ts';
 
 /** "2026-01-02T03:04:05Z": times on the wire have whole seconds. */
@@ -16,6 +18,20 @@ const maxGeneratedPrefix = 63 - 5;
 
 export function generateName(prefix: string, random: Random): string {
   return prefix.slice(0, maxGeneratedPrefix) + randomSuffix(random);
+}
+
+/** The same owner twice is once. */
+export function dedupeOwners({ metadata }: KubeObject, request: { readonly warnings: string[] }): void {
+  const owners = metadata.ownerReferences;
+  if (owners === undefined || owners.length < 2) return;
+  const kept = owners.filter((owner, at) => !owners.slice(0, at).some((other) => same(owner, other)));
+  if (kept.length === owners.length) return;
+  const again = new Set(owners.filter((owner) => !kept.includes(owner)).map(({ uid }) => uid));
+  metadata.ownerReferences = kept;
+  warn(
+    request,
+    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...again].join(', ')}`,
+  );
 }
 
 /** What the server sets on a new object, and what it takes away. */

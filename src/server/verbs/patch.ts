@@ -162,7 +162,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
   const applied = (await readPatch(request, true)).value as KubeObject;
   if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
     throw badRequest('the body must be an object');
-  checkApplied(applied, request);
+  checkApplied(applied, request, served.resource.namespaced);
   const merge = (live: Frozen<KubeObject> | undefined): KubeObject => {
     const result = applyConfiguration({
       ...context,
@@ -192,6 +192,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
     });
   } catch (error) {
     if (!isNotFound(error) || request.info.subresource !== '' || aboutOther(error, request)) throw error;
+    if (!applied.metadata?.name) throw badRequest('name must be provided');
     return createApplied(parts, request, served, options, merge(undefined));
   }
 }
@@ -212,11 +213,14 @@ async function createApplied(
   return createObject(parts, request, served, object, options, true);
 }
 
-function checkApplied(applied: KubeObject, request: ApiRequest): void {
-  const { name } = request.info;
-  if (applied.metadata === undefined || applied.metadata === null) applied.metadata = {} as KubeObject['metadata'];
-  if (typeof applied.metadata !== 'object') throw badRequest('metadata must be an object');
-  if ((applied.metadata.name ?? '') === '') applied.metadata.name = name;
-  if (applied.metadata.name !== name)
-    throw badRequest(`the name of the object (${applied.metadata.name}) does not match the name on the URL (${name})`);
+/** What an applied body says of its place must be that of the request. */
+function checkApplied(applied: KubeObject, request: ApiRequest, namespaced: boolean): void {
+  const { name, namespace } = request.info;
+  const metadata = applied.metadata as KubeObject['metadata'] | undefined | null;
+  if (metadata === undefined || metadata === null) return;
+  if (typeof metadata !== 'object') throw badRequest('metadata must be an object');
+  if (metadata.name && metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  if (namespaced && metadata.namespace && metadata.namespace !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }

@@ -9,11 +9,13 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import { hookFor } from '../store-hook.ts';
+import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
 import { applyAllDefaults } from './decode.ts';
 import { same } from './equal.ts';
+import { dedupeOwners } from './metadata.ts';
 import { recordWrite } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
@@ -24,7 +26,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   const options = writeOptions(request, 'UpdateOptions');
   const object = await readResource(request, served.resource, options.fieldValidation);
   const { name, namespace, subresource } = request.info;
-  if (object.metadata.name === undefined || object.metadata.name === '') object.metadata.name = name;
+  if (!object.metadata.name) throw badRequest('name must be provided');
   if (object.metadata.name !== name)
     throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   fitNamespace(object, served.resource.namespaced, namespace);
@@ -104,13 +106,14 @@ export async function change(
     done = undefined;
     const { next, recorded } = await propose(entry);
     const prev = entry.object;
+    dedupeOwners(next, request);
     if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     const admission = admissionFor(request, served, next, prev, options.dryRun);
     await parts.admission.admit(admission, parts);
     prepareChange(served, subresource, next, prev, context(request, options.dryRun));
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
-    deletes = subresource !== 'status' && isFinished(next, prev);
+    deletes = subresource !== 'status' && isFinished(rules, next, prev);
     if (deletes) return prev;
     const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
@@ -142,13 +145,12 @@ export async function change(
 }
 
 /** The last finalizer of an object that is being deleted is gone: it goes too. */
-function isFinished(next: KubeObject, prev: Frozen<KubeObject>): boolean {
-  return (
-    prev.metadata.deletionTimestamp !== undefined &&
-    (next.metadata.finalizers ?? []).length === 0 &&
-    (prev.metadata.finalizers ?? []).length > 0 &&
-    (prev.metadata.deletionGracePeriodSeconds ?? 0) === 0
-  );
+function isFinished(rules: Resource, next: KubeObject, prev: Frozen<KubeObject>): boolean {
+  if (prev.metadata.deletionTimestamp === undefined || (prev.metadata.deletionGracePeriodSeconds ?? 0) !== 0)
+    return false;
+  const isHeld = (object: Frozen<KubeObject>): boolean =>
+    (object.metadata.finalizers ?? []).length > 0 || rules.deletion?.isHeld(object) === true;
+  return isHeld(prev) && !isHeld(next as Frozen<KubeObject>);
 }
 
 function sameButVersion(next: KubeObject, prev: Frozen<KubeObject>): boolean {

@@ -158,6 +158,8 @@ export const job = defineResource<Job>(jobs, {
   selectable: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
   columns,
   defaultPropagation: 'orphan',
+  orphanWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   subresources: {
     status: {
       prepareForUpdate: (next, prev) => keepSpec(next, prev),

@@ -45,6 +45,12 @@ export const namespace = defineResource<Namespace>(namespaces, {
     for (const name of spec?.finalizers ?? []) validateFinalizer(problems, 'spec.finalizers', name);
     return problems.list;
   },
+  deletion: {
+    isHeld: ({ spec }) => (spec?.finalizers ?? []).length > 0,
+    begin(obj) {
+      obj.status = { ...obj.status, phase: 'Terminating' };
+    },
+  },
   validateUpdateAlone: true,
   validateUpdate: () => [],
   selectable: {
