@@ -18,6 +18,7 @@ import {
   startControllers,
   startScheduler,
 } from './components/control-plane.ts';
+import { kubeletActions } from './components/kubelet-streams.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
 import { removeNode } from './teardown.ts';
@@ -111,6 +112,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         pki,
         store!,
         deps,
+        {
+          actions: kubeletActions({
+            clock: deps.clock,
+            certificate: pki.kubeletClient.certificatePem,
+            key: pki.kubeletClient.keyPem,
+            certificateAuthority: pki.ca.certificatePem,
+          }),
+        },
       );
       detail(`https://127.0.0.1:${started.port}`);
       return started;

@@ -69,7 +69,8 @@ export async function openPki(directory: string | undefined, serverNames: Subjec
     apiServer: await certificate('apiserver', { commonName: 'kube-apiserver' }, ['server auth'], serverNames),
     kubeletClient: await certificate(
       'apiserver-kubelet-client',
-      { commonName: 'kube-apiserver-kubelet-client', organizations: ['kubeadm:cluster-admins'] },
+      // kubeadm's own group would need a binding that only kubeadm makes: kubelets would refuse the API server.
+      { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
       ['client auth'],
     ),
     admin: await certificate('admin', { commonName: 'kubernetes-admin', organizations: ['system:masters'] }, [

@@ -1,7 +1,8 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
@@ -101,6 +102,7 @@ export async function runApiServer(flags: Flags, { logger, signal, ready }: Alon
       random,
       log: logger,
       metrics: metricsRegistry(),
+      actions: kubeletActions(kubeletAccess(flags, clock)),
     });
     const running = server.run(signal);
     await Promise.race([server.ready.then(({ port }) => ready(`serving on port ${port}`)), running]);
@@ -108,6 +110,20 @@ export async function runApiServer(flags: Flags, { logger, signal, ready }: Alon
   } finally {
     await store.close();
   }
+}
+
+function kubeletAccess(flags: Flags, clock: Clock): KubeletAccess {
+  const certificate = textOf(flags['kubelet-client-certificate']);
+  const key = textOf(flags['kubelet-client-key']);
+  const certificateAuthority = textOf(flags['kubelet-certificate-authority']);
+  const addressTypes = flags['kubelet-preferred-address-types'];
+  return {
+    clock,
+    ...(certificate !== undefined && { certificate }),
+    ...(key !== undefined && { key }),
+    ...(certificateAuthority !== undefined && { certificateAuthority }),
+    ...(addressTypes !== undefined && { addressTypes }),
+  };
 }
 
 async function optionsOf(flags: Flags): Promise<ApiServerOptions> {

@@ -81,7 +81,10 @@ async function cluster(t: Teardown): Promise<string> {
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,
-      actions: [...podStreamActions(dial), ...proxyActions(dial, () => Promise.reject(new Error('no backends')))],
+      actions: [
+        ...podStreamActions({ dial }),
+        ...proxyActions({ dial }, () => Promise.reject(new Error('no backends'))),
+      ],
     },
   );
   const abort = new AbortController();

@@ -16,12 +16,19 @@ export interface KubeletAddress {
 /** Opens a connection on which the kubelet answers HTTP/1.1. A cluster in one process may hand over one end of a pair. */
 export type KubeletDialer = (kubelet: KubeletAddress) => Promise<Duplex>;
 
-/** --kubelet-preferred-address-types, without the names that need a resolver nobody runs on small clusters. */
+/** How kubelets are found and reached. */
+export interface Kubelets {
+  readonly dial: KubeletDialer;
+  /** --kubelet-preferred-address-types. */
+  readonly addressTypes?: readonly string[];
+}
+
+/** The default of --kubelet-preferred-address-types puts addresses before names: small clusters run no resolver for nodes. */
 const preferred = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
-export function kubeletAddress(node: Frozen<Node>): KubeletAddress {
+export function kubeletAddress(node: Frozen<Node>, types: readonly string[] = preferred): KubeletAddress {
   const addresses = node.status?.addresses ?? [];
-  const found = preferred.map((type) => addresses.find((address) => address.type === type)).find(Boolean);
+  const found = types.map((type) => addresses.find((address) => address.type === type)).find(Boolean);
   if (found === undefined)
     throw statusError(
       'InternalError',

@@ -8,13 +8,13 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { connectCommand, connectPortForward } from './connect.ts';
 import { askBackend, type BackendAnswer } from './http-proxy.ts';
-import { type KubeletAddress, kubeletAddress, type KubeletDialer } from './kubelet-address.ts';
+import { type KubeletAddress, kubeletAddress, type KubeletDialer, type Kubelets } from './kubelet-address.ts';
 import { chooseContainer, commandPath, commandRequest, logPath, portForwardPath, requireNode } from './pod-options.ts';
 
 const pods = { group: '', plural: 'pods' };
 
 /** The actions for `ApiServerDeps.actions`. */
-export function podStreamActions(dial: KubeletDialer): Action[] {
+export function podStreamActions(kubelets: Kubelets): Action[] {
   const action = (subresource: string, handle: Action['handle']): Action => ({
     group: '',
     resource: 'pods',
@@ -22,10 +22,10 @@ export function podStreamActions(dial: KubeletDialer): Action[] {
     handle,
   });
   return [
-    action('exec', (parts, request) => command(parts, request, dial, 'exec')),
-    action('attach', (parts, request) => command(parts, request, dial, 'attach')),
-    action('portforward', (parts, request) => portForward(parts, request, dial)),
-    action('log', (parts, request) => log(parts, request, dial)),
+    action('exec', (parts, request) => command(parts, request, kubelets, 'exec')),
+    action('attach', (parts, request) => command(parts, request, kubelets, 'attach')),
+    action('portforward', (parts, request) => portForward(parts, request, kubelets)),
+    action('log', (parts, request) => log(parts, request, kubelets)),
   ];
 }
 
@@ -37,11 +37,16 @@ export function findPod(parts: Parts, { info }: Pick<ApiRequest, 'info'>): Froze
 }
 
 /** For a pod's streams upstream reports a missing node as a missing pod of the node's name. */
-export function findKubelet(parts: Parts, nodeName: string, plural = 'pods'): KubeletAddress {
+export function findKubelet(
+  parts: Parts,
+  { addressTypes }: Kubelets,
+  nodeName: string,
+  plural = 'pods',
+): KubeletAddress {
   const served = parts.catalog.stored('', 'nodes');
   const entry = served?.collection && parts.objects.get(served.collection, nodeName);
   if (entry === undefined) throw notFound({ group: '', plural }, nodeName);
-  return kubeletAddress(entry.object as unknown as Frozen<Node>);
+  return kubeletAddress(entry.object as unknown as Frozen<Node>, addressTypes);
 }
 
 export function kubeletTarget(kubelet: KubeletAddress, dial: KubeletDialer, path: string): UpgradeTarget {
@@ -54,20 +59,20 @@ function requireUpgrade(request: ApiRequest): NonNullable<ApiRequest['upgrade']>
   return request.upgrade;
 }
 
-function command(parts: Parts, request: ApiRequest, dial: KubeletDialer, kind: 'exec' | 'attach'): ApiAnswer {
+function command(parts: Parts, request: ApiRequest, kubelets: Kubelets, kind: 'exec' | 'attach'): ApiAnswer {
   const pod = findPod(parts, request);
   const wish = commandRequest(request.query, kind);
   const container = chooseContainer(pod, wish.container);
-  const kubelet = findKubelet(parts, requireNode(pod));
+  const kubelet = findKubelet(parts, kubelets, requireNode(pod));
   const path = commandPath(kind, pod, container, wish, request.query);
-  return taken(parts, connectCommand(requireUpgrade(request), wish, kubeletTarget(kubelet, dial, path)));
+  return taken(parts, connectCommand(requireUpgrade(request), wish, kubeletTarget(kubelet, kubelets.dial, path)));
 }
 
-function portForward(parts: Parts, request: ApiRequest, dial: KubeletDialer): ApiAnswer {
+function portForward(parts: Parts, request: ApiRequest, kubelets: Kubelets): ApiAnswer {
   const pod = findPod(parts, request);
-  const kubelet = findKubelet(parts, requireNode(pod));
+  const kubelet = findKubelet(parts, kubelets, requireNode(pod));
   const path = portForwardPath(pod, request.query);
-  return taken(parts, connectPortForward(requireUpgrade(request), kubeletTarget(kubelet, dial, path)));
+  return taken(parts, connectPortForward(requireUpgrade(request), kubeletTarget(kubelet, kubelets.dial, path)));
 }
 
 /** The connection lives on by itself; how it ends is told to its two ends. */
@@ -78,14 +83,14 @@ export function taken(parts: Parts, connection: Promise<void>): ApiAnswer {
   return { type: 'taken' };
 }
 
-async function log(parts: Parts, request: ApiRequest, dial: KubeletDialer): Promise<ApiAnswer> {
+async function log(parts: Parts, request: ApiRequest, kubelets: Kubelets): Promise<ApiAnswer> {
   const pod = findPod(parts, request);
   const container = chooseContainer(pod, request.query.get('container') ?? '');
   const path = logPath(pod, container, request.query);
   const { nodeName = '' } = pod.spec;
   // A pod that nobody runs has said nothing yet.
   if (nodeName === '') return { type: 'bytes', code: 204, contentType: 'text/plain', body: '' };
-  const target = kubeletTarget(findKubelet(parts, nodeName), dial, path);
+  const target = kubeletTarget(findKubelet(parts, kubelets, nodeName), kubelets.dial, path);
   const answer = await reached(askBackend(target, 'GET', {}, undefined, request.signal), target);
   if (answer.code < 200 || answer.code > 206) throw await refusal(answer, request.info.name);
   return { type: 'stream', code: 200, headers: { 'Content-Type': 'text/plain' }, body: answer.body };

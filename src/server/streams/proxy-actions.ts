@@ -8,7 +8,7 @@ import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { askBackend, backendHeaders } from './http-proxy.ts';
-import { type BackendAddress, type BackendDialer, type KubeletDialer } from './kubelet-address.ts';
+import { type BackendAddress, type BackendDialer, type Kubelets } from './kubelet-address.ts';
 import { findKubelet, findPod, kubeletTarget, reached, taken } from './pod-actions.ts';
 import {
   nodeBackend,
@@ -20,7 +20,7 @@ import {
 } from './proxy-address.ts';
 
 /** The actions for `ApiServerDeps.actions`. */
-export function proxyActions(kubelets: KubeletDialer, backends: BackendDialer): Action[] {
+export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Action[] {
   const action = (resource: string, find: Find): Action => ({
     group: '',
     resource,
@@ -43,9 +43,11 @@ export function proxyActions(kubelets: KubeletDialer, backends: BackendDialer): 
     }),
     action('nodes', (parts, request, path) => {
       const name = parseProxyName(request.info.name, 'node');
-      const kubelet = findKubelet(parts, name.name, 'nodes');
+      const kubelet = findKubelet(parts, kubelets, name.name, 'nodes');
       const backend = nodeBackend(kubelet.host, kubelet.port, name);
-      return backend === undefined ? kubeletTarget(kubelet, kubelets, path) : backendTarget(backend, backends, path);
+      return backend === undefined
+        ? kubeletTarget(kubelet, kubelets.dial, path)
+        : backendTarget(backend, backends, path);
     }),
   ];
 }
