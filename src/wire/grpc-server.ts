@@ -118,7 +118,8 @@ function duplex(handler: DuplexHandler) {
 /** Ends quietly when the client goes away: the handler sees its signal. */
 async function* requestsOf(call: ServerDuplexStream<object, object>, signal: AbortSignal): AsyncIterable<object> {
   try {
-    for await (const request of call) yield request as object;
+    // A handler that leaves the loop (with an error to tell) must still be able to answer.
+    for await (const request of call.iterator({ destroyOnReturn: false })) yield request as object;
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -9,6 +9,7 @@ import { type GrpcConnection, grpcConnection } from './grpc-client.ts';
 import { type GrpcServer, grpcServer, served } from './grpc-server.ts';
 import { GrpcError, isGrpcError } from './grpc-service.ts';
 import { RuntimeService } from './generated/cri-runtime-v1.ts';
+import { Lease } from './generated/etcd-rpc.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-'));
 let server: GrpcServer;
@@ -79,4 +80,47 @@ test('an unreachable server is UNAVAILABLE', async () => {
     isGrpcError(error, 'UNAVAILABLE'),
   );
   nobody.close();
+});
+
+test('bidirectional calls send and receive at once, end from either side, and fail with their code', async () => {
+  const ended = deferred();
+  const both = await grpcServer(`unix:${folder}/both.sock`, [
+    served(Lease, {
+      leaseKeepAlive: async function* (requests) {
+        try {
+          for await (const { ID } of requests) {
+            if (ID === 13n) throw new GrpcError('NOT_FOUND', 'no such lease');
+            yield { ID, TTL: ID * 2n };
+          }
+        } finally {
+          ended.resolve();
+        }
+      },
+    }),
+  ]);
+  const client = await grpcConnection({ address: both.address });
+  try {
+    const lease = client.service(Lease);
+    const call = lease.leaseKeepAlive();
+    const seen: bigint[] = [];
+    call.send({ ID: 1 });
+    for await (const { ID, TTL } of call) {
+      seen.push(TTL);
+      if (ID < 3n) call.send({ ID: ID + 1n });
+      else call.end();
+    }
+    assert.deepEqual(seen, [2n, 4n, 6n]);
+    await ended.promise;
+    const failing = lease.leaseKeepAlive();
+    failing.send({ ID: 13 });
+    await assert.rejects(failing[Symbol.asyncIterator]().next(), (error) => isGrpcError(error, 'NOT_FOUND'));
+    const abort = new AbortController();
+    const aborted = lease.leaseKeepAlive({ signal: abort.signal });
+    const waiting = aborted[Symbol.asyncIterator]().next();
+    abort.abort(new Error('enough'));
+    await assert.rejects(waiting, /enough/);
+  } finally {
+    client.close();
+    both.close();
+  }
 });

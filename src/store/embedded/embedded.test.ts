@@ -10,10 +10,11 @@ import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { StoreCorrupt, StoreLocked, prefixRange } from '../store.ts';
+import { StoreCorrupt, StoreFull, StoreLocked, prefixRange } from '../store.ts';
 import type { WatchBatch } from '../store.ts';
 import { storeSuite } from '../store.suite.ts';
 import { openEmbeddedStore } from './embedded.ts';
+import { decodeHeader, encodeHeader, formatVersion, headerBytes } from './format.ts';
 import type { EmbeddedStoreDeps } from './embedded.ts';
 
 const deps = (clock = new VirtualClock()): EmbeddedStoreDeps => ({ clock, log: silentLogger, random: seededRandom(1) });
@@ -129,6 +130,73 @@ it('one process at a time: the second gets one clear line, a dead holder does no
   writeFileSync(join(directory, 'LOCK'), JSON.stringify({ pid: dead, started: '1' }));
   const again = await openEmbeddedStore(directory, deps());
   await assert.rejects(openEmbeddedStore(directory, deps()), StoreLocked);
+  await again.close();
+});
+
+it('refuses a newer format and a missing segment by name', async (t) => {
+  const directory = temporary(t);
+  const store = await openEmbeddedStore(directory, { ...deps(), segmentBytes: 500 });
+  for (let i = 0; i < 20; i++) await store.transact(put(`key${i}`, 'x'.repeat(100)));
+  await store.close();
+  const segments = readdirSync(directory).filter((name) => name.endsWith('.log'));
+  assert.ok(segments.length > 3, segments.join());
+  const first = join(directory, segments[0]!);
+  const bytes = readFileSync(first);
+  const header = decodeHeader(bytes)!;
+  writeFileSync(
+    first,
+    Buffer.concat([encodeHeader({ ...header, version: formatVersion + 1 }), bytes.subarray(headerBytes)]),
+  );
+  await assert.rejects(
+    openEmbeddedStore(directory, deps()),
+    /0000000001\.log: written in format 2; this program reads formats up to 1/,
+  );
+  writeFileSync(first, bytes);
+  const second = join(directory, segments[1]!);
+  const kept = readFileSync(second);
+  rmSync(second);
+  await assert.rejects(openEmbeddedStore(directory, deps()), /segment 2 before it is missing/);
+  // A segment that lost its end is noticed by the one after it.
+  writeFileSync(second, kept.subarray(0, headerBytes));
+  await assert.rejects(openEmbeddedStore(directory, deps()), /a batch is damaged/);
+  writeFileSync(second, kept);
+  const again = await openEmbeddedStore(directory, deps());
+  assert.equal((await again.range(prefixRange('key'))).count, 20);
+  await again.close();
+});
+
+/** A file system of one mebibyte, where this process may mount one. */
+function smallDisk(t: TestContext): string | undefined {
+  const directory = temporary();
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory]).status === 0;
+  t.after(() => {
+    if (mounted) spawnSync('umount', [directory]);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return mounted ? directory : undefined;
+}
+
+it('on a full file system refuses writes, reads on, and recovers', async (t) => {
+  const disk = smallDisk(t);
+  if (disk === undefined) return t.skip('this process may not mount a file system');
+  const ballast = join(disk, 'ballast');
+  writeFileSync(ballast, Buffer.alloc(500_000));
+  const store = await openEmbeddedStore(join(disk, 'store'), { ...deps(), cacheBytes: 0 });
+  let written = 0;
+  await assert.rejects(
+    async () => {
+      for (; written < 10_000; written++) await store.transact(put(`key${written}`, 'x'.repeat(1000)));
+    },
+    (error) => error instanceof StoreFull && error.message === `the disk of ${join(disk, 'store')} is full`,
+  );
+  assert.ok(written > 100);
+  const before = await store.range(prefixRange('key'));
+  assert.equal(before.count, written);
+  rmSync(ballast);
+  assert.equal((await store.transact(put('after', 'x'.repeat(1000)))).revision, before.revision + 1);
+  await store.close();
+  const again = await openEmbeddedStore(join(disk, 'store'), deps());
+  assert.deepEqual((await again.range(prefixRange('key'))).items, before.items);
   await again.close();
 });
 

@@ -19,7 +19,8 @@ export interface ReclaimDeps extends LogDeps {
   readonly reclaimBytes: number;
 }
 
-const chunkBytes = 1024 * 1024;
+/** Between chunks others have their turn: a chunk takes a few milliseconds. */
+const chunkBytes = 256 * 1024;
 const syncEveryBytes = 16 * 1024 * 1024;
 const retryMs = 10_000;
 

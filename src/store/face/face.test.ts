@@ -18,9 +18,13 @@ import { openEmbeddedStore } from '../embedded/embedded.ts';
 import { etcdMissing, startEtcd } from '../etcd/etcd-process.suite.ts';
 import { openEtcdStore } from '../etcd/etcd.ts';
 import { memoryStore } from '../memory.ts';
-import { StoreUnavailable } from '../store.ts';
+import { forkStore } from '../fork.ts';
+import { saveSnapshot } from '../snapshot.ts';
+import { StoreUnavailable, prefixRange } from '../store.ts';
+import type { Store } from '../store.ts';
 import { storeSuite } from '../store.suite.ts';
 import { serveEtcd } from './face.ts';
+import type { EtcdFace } from './face.ts';
 
 const system = { clock: systemClock, log: silentLogger, random: systemRandom };
 const bytes = (text: string): Uint8Array => Buffer.from(text);
@@ -173,6 +177,36 @@ it('serves several watches on one stream: ids, filters, fragments, progress, can
   assert.deepEqual([compacted.canceled, compacted.compactRevision], [true, elsewhere.header!.revision]);
   stream.end();
 });
+
+it('is forked and saved like any other store', async (t) => {
+  const { store, kv } = await connected(t);
+  const directory = mkdtempSync(join(tmpdir(), 'k8ts-face-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  for (let i = 0; i < 1500; i++)
+    await store.transact({ compare: [], then: [{ type: 'put', key: `k${i}`, value: bytes(`${i}`) }] });
+  const { id } = await store.grantLease(100);
+  const { header } = await kv.put({ key: bytes('leased'), value: bytes('x'), lease: id });
+  await kv.put({ key: bytes('later'), value: bytes('x') });
+  const remote = await openEtcdStore({ endpoints: [(await addressOf(t, store)).endpoint] }, system);
+  const revision = Number(header!.revision);
+  const fork = await forkStore(remote, revision, {
+    clock: new VirtualClock(),
+    log: silentLogger,
+    random: seededRandom(1),
+  });
+  const all = prefixRange('');
+  assert.deepEqual((await fork.range(all)).items, (await store.range(all, { revision })).items);
+  assert.deepEqual(await fork.leases(), [id]);
+  assert.equal((await saveSnapshot(remote, join(directory, 'snapshot'))).keys, 1502);
+  await fork.close();
+  await remote.close();
+});
+
+async function addressOf(t: TestContext, store: Store): Promise<EtcdFace> {
+  const face = await serveEtcd(store, { address: '127.0.0.1:0' }, system);
+  t.after(() => face.close());
+  return face;
+}
 
 it('ends watches as unavailable when the store closes', async (t) => {
   const { store, watch } = await connected(t);
