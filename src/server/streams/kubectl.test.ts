@@ -103,6 +103,11 @@ async function cluster(t: Teardown): Promise<string> {
     metadata: { name: 'n' },
     status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
   });
+  await call('/api/v1/namespaces/default/serviceaccounts', {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'default' },
+  });
   await call('/api/v1/namespaces/default/pods', {
     apiVersion: 'v1',
     kind: 'Pod',

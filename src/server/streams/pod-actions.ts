@@ -6,6 +6,8 @@ import type { UpgradeTarget } from '../../wire/streams/upgrade.ts';
 import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { admitConnect } from './connect-admission.ts';
 import { connectCommand, connectPortForward } from './connect.ts';
 import { askBackend, type BackendAnswer } from './http-proxy.ts';
 import { type KubeletAddress, kubeletAddress, type KubeletDialer, type Kubelets } from './kubelet-address.ts';
@@ -22,9 +24,9 @@ export function podStreamActions(kubelets: Kubelets): Action[] {
     handle,
   });
   return [
-    action('exec', (parts, request) => command(parts, request, kubelets, 'exec')),
-    action('attach', (parts, request) => command(parts, request, kubelets, 'attach')),
-    action('portforward', (parts, request) => portForward(parts, request, kubelets)),
+    action('exec', (parts, request, served) => command(parts, request, served, kubelets, 'exec')),
+    action('attach', (parts, request, served) => command(parts, request, served, kubelets, 'attach')),
+    action('portforward', (parts, request, served) => portForward(parts, request, served, kubelets)),
     action('log', (parts, request) => log(parts, request, kubelets)),
   ];
 }
@@ -59,19 +61,34 @@ function requireUpgrade(request: ApiRequest): NonNullable<ApiRequest['upgrade']>
   return request.upgrade;
 }
 
-function command(parts: Parts, request: ApiRequest, kubelets: Kubelets, kind: 'exec' | 'attach'): ApiAnswer {
+async function command(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  kubelets: Kubelets,
+  kind: 'exec' | 'attach',
+): Promise<ApiAnswer> {
   const pod = findPod(parts, request);
   const wish = commandRequest(request.query, kind);
   const container = chooseContainer(pod, wish.container);
   const kubelet = findKubelet(parts, kubelets, requireNode(pod));
   const path = commandPath(kind, pod, container, wish, request.query);
+  const { stdin, stdout, stderr, tty } = wish;
+  const words = request.query.getAll('command');
+  await admitConnect(parts, request, served, {
+    ...{ stdin, stdout, stderr, tty, container },
+    ...(kind === 'exec' && { command: words }),
+  });
   return taken(parts, connectCommand(requireUpgrade(request), wish, kubeletTarget(kubelet, kubelets.dial, path)));
 }
 
-function portForward(parts: Parts, request: ApiRequest, kubelets: Kubelets): ApiAnswer {
+async function portForward(parts: Parts, request: ApiRequest, served: Served, kubelets: Kubelets): Promise<ApiAnswer> {
   const pod = findPod(parts, request);
   const kubelet = findKubelet(parts, kubelets, requireNode(pod));
   const path = portForwardPath(pod, request.query);
+  await admitConnect(parts, request, served, {
+    ports: request.query.getAll('ports').flatMap((ports) => ports.split(',').map(Number)),
+  });
   return taken(parts, connectPortForward(requireUpgrade(request), kubeletTarget(kubelet, kubelets.dial, path)));
 }
 

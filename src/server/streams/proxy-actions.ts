@@ -7,6 +7,8 @@ import { proxyUpgrade, type UpgradeTarget } from '../../wire/streams/upgrade.ts'
 import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Served } from '../served/served.ts';
+import { admitConnect } from './connect-admission.ts';
 import { askBackend, backendHeaders } from './http-proxy.ts';
 import { type BackendAddress, type BackendDialer, type Kubelets } from './kubelet-address.ts';
 import { findKubelet, findPod, kubeletTarget, reached, taken } from './pod-actions.ts';
@@ -25,7 +27,7 @@ export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Actio
     group: '',
     resource,
     subresource: 'proxy',
-    handle: (parts, request) => proxy(parts, request, (path) => find(parts, request, path)),
+    handle: (parts, request, served) => proxy(parts, request, served, (path) => find(parts, request, path)),
   });
   return [
     action('pods', (parts, request, path) => {
@@ -76,10 +78,16 @@ function backendTarget(backend: BackendAddress, dial: BackendDialer, path: strin
   return { connect: () => dial(backend), host: `${host}:${backend.port}`, path };
 }
 
-async function proxy(parts: Parts, request: ApiRequest, find: (path: string) => UpgradeTarget): Promise<ApiAnswer> {
+async function proxy(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  find: (path: string) => UpgradeTarget,
+): Promise<ApiAnswer> {
   const rest = pathBehindProxy(request.path);
   const query = request.query.size === 0 ? '' : `?${request.query}`;
   const target = find((rest ?? '/') + query);
+  await admitConnect(parts, request, served, { path: rest ?? '' });
   const { upgrade } = request;
   if (upgrade !== undefined) return taken(parts, proxyUpgrade(upgrade.message, upgrade.socket, upgrade.head, target));
   // Relative links of the backend's pages need the slash.

@@ -1,0 +1,45 @@
+// Owns the admission of connections: plugins see CONNECT with the options as an object, as upstream's do. Decides nothing.
+import type { KubeObject } from '../../api/meta.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
+import type { Parts } from '../parts.ts';
+import { type ApiRequest, warn } from '../request.ts';
+import type { Served } from '../served/served.ts';
+
+const optionKinds: Readonly<Record<string, string>> = {
+  'pods/exec': 'PodExecOptions',
+  'pods/attach': 'PodAttachOptions',
+  'pods/portforward': 'PodPortForwardOptions',
+  'pods/proxy': 'PodProxyOptions',
+  'services/proxy': 'ServiceProxyOptions',
+  'nodes/proxy': 'NodeProxyOptions',
+};
+
+/** Throws what a plugin refuses with. `options` are those of the request, by their names in the API. */
+export async function admitConnect(
+  parts: Parts,
+  request: ApiRequest,
+  served: Served,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { namespace, name, resource, subresource } = request.info;
+  const object = {
+    apiVersion: 'v1',
+    kind: optionKinds[`${resource}/${subresource}`] ?? '',
+    metadata: {},
+    ...options,
+  } as unknown as KubeObject;
+  const admission: AdmissionRequest = {
+    operation: 'CONNECT',
+    served,
+    subresource,
+    namespace,
+    name,
+    object,
+    oldObject: undefined,
+    user: request.user,
+    dryRun: false,
+    warn: (text) => warn(request, text),
+  };
+  await parts.admission.admit(admission, parts);
+  await parts.admission.validate(admission, parts);
+}
