@@ -14,6 +14,8 @@ import { nodeLifecycleController } from '../node/node-lifecycle.ts';
 import { taintEvictionController } from '../node/taint-eviction.ts';
 import { podGarbageCollector } from '../pod-gc/pod-gc.ts';
 import { daemonSetController } from '../daemonset/daemonset.ts';
+import { clusterRoleAggregationController } from '../clusterrole-aggregation/clusterrole-aggregation.ts';
+import { statefulSetController } from '../statefulset/statefulset.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -34,6 +36,8 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'replicaset-controller', make: replicaSetController },
   { name: 'replicationcontroller-controller', make: replicationControllerController },
   { name: 'daemonset-controller', make: daemonSetController },
+  { name: 'statefulset-controller', make: statefulSetController },
+  { name: 'clusterrole-aggregation-controller', make: clusterRoleAggregationController },
   { name: 'job-controller', make: jobController },
   { name: 'ttl-after-finished-controller', make: ttlAfterFinishedController },
   { name: 'endpoints-controller', make: endpointsController },
