@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import WebSocket from 'ws';
 import { configMaps, pods, secrets } from '../api/generated/resources.ts';
+import type { Pod } from '../api/generated/core.v1.ts';
+import { thaw } from '../api/meta.ts';
 import { statusError } from '../api/status-error.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { helloImageName } from './images/built-in.ts';
@@ -307,5 +309,51 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
       const { items } = await node.cri.runtime.listPodSandbox({});
       return items.every(({ labels }) => labels['io.kubernetes.pod.name'] !== 'still-n1');
     });
+  });
+
+  test('changed resources reach a running container', async () => {
+    await node.create('grown', {
+      containers: [
+        { ...sh('trap "exit 0" TERM; sleep 3600 & wait'), resources: { limits: { memory: '32Mi', cpu: '100m' } } },
+      ],
+    });
+    await node.untilPhase('grown', 'Running');
+    const id = (await node.pod('grown'))!.status.containerStatuses![0]!.containerID!.replace('containerd://', '');
+    const limit = async (): Promise<string> => {
+      const { info } = await node.cri.runtime.containerStatus({ containerId: id, verbose: true });
+      const { pid } = JSON.parse(info['info']!) as { pid: number };
+      const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+      const v1 = /^\d+:memory:(.*)$/m.exec(groups)?.[1];
+      const v2 = /^0::(.*)$/m.exec(groups)?.[1];
+      return readFileSync(
+        v1 ? `/sys/fs/cgroup/memory${v1}/memory.limit_in_bytes` : `/sys/fs/cgroup${v2}/memory.max`,
+        'utf8',
+      ).trim();
+    };
+    assert.equal(await limit(), String(32 * 2 ** 20));
+    const pod = thaw<Pod>((await node.pod('grown'))!);
+    pod.spec.containers[0]!.resources = { limits: { memory: '48Mi', cpu: '100m' } };
+    await node.api.resource(pods).update(pod);
+    await node.until('the limit is larger', async () => (await limit()) === String(48 * 2 ** 20));
+    assert.equal((await node.pod('grown'))!.status.containerStatuses![0]!.restartCount, 0);
+    await node.delete('grown');
+  });
+
+  test('what this node cannot give is refused in plain words', async () => {
+    await node.create('userns', { hostUsers: false, containers: [sh('sleep 1')] });
+    await node.until('it is said', async () =>
+      (await node.events('userns')).some(({ message }) =>
+        message?.includes('user namespaces (hostUsers: false) are not supported'),
+      ),
+    );
+    await node.create('nfs', {
+      volumes: [{ name: 'v', nfs: { server: 's', path: '/' } }],
+      containers: [sh('sleep 1')],
+    });
+    await node.until('it is said', async () =>
+      (await node.events('nfs')).some(({ message }) => message?.includes('volume type nfs is not supported')),
+    );
+    await node.delete('userns');
+    await node.delete('nfs');
   });
 });

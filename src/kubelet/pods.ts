@@ -49,11 +49,14 @@ export function nodePods(options: NodePodsOptions): NodePods {
   /** Static pods by UID, and the API's mirror of each by "namespace/name". */
   const statics = new Map<string, FrozenPod>();
   const mirrors = new Map<string, FrozenPod>();
+  /** Gone from here, but kept in the API by someone's finalizer. */
+  const finished = new Set<string>();
 
   function open(pod: FrozenPod): void {
     const { uid } = pod.metadata;
     const known = workers.get(uid);
     if (known) return known.update(pod);
+    if (finished.has(uid)) return;
     const others = [...workers.values()].filter((worker) => !worker.isStopping).map((worker) => worker.pod);
     const isNew = pod.status?.phase === undefined || pod.status.phase === 'Pending';
     const hasRun = node.runtime.get(uid) !== undefined;
@@ -62,7 +65,7 @@ export function nodePods(options: NodePodsOptions): NodePods {
     const isStatic = statics.has(uid);
     const ended = (): void => {
       workers.delete(uid);
-      statics.delete(uid);
+      if (!statics.delete(uid) && informer.get(keyOf(pod))?.metadata.uid === uid) finished.add(uid);
     };
     workers.set(
       uid,
@@ -99,6 +102,7 @@ export function nodePods(options: NodePodsOptions): NodePods {
 
   function gone(pod: FrozenPod): void {
     if (isMirrorPod(pod)) return void mirrors.delete(nameOf(pod));
+    finished.delete(pod.metadata.uid);
     const worker = workers.get(pod.metadata.uid);
     // Removed without asking this node (a forced deletion): its containers still get a moment.
     worker?.stop({

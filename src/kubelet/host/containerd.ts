@@ -111,6 +111,27 @@ async function answers(endpoint: string, timeoutMs: number): Promise<boolean> {
   }
 }
 
+/** Starts it anew when it dies; containers go on meanwhile under their shims. Resolves when the signal aborts. */
+export async function watchContainerd(
+  options: ContainerdOptions,
+  told: { readonly restarted: () => void; readonly failed: (error: unknown) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await sleep(options.clock, watchMs, signal);
+      if (containerdPid(options.paths) !== undefined) continue;
+      await ensureContainerd(options, signal);
+      told.restarted();
+    } catch (error) {
+      if (signal.aborted) return;
+      told.failed(error);
+    }
+  }
+}
+
+const watchMs = 1000;
+
 /** Stops it with SIGTERM, then SIGKILL; containers and their shims go on. Resolves when it is gone. */
 export async function stopContainerd(paths: ContainerdPaths, clock: Clock): Promise<void> {
   const pid = containerdPid(paths);

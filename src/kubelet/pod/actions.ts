@@ -3,10 +3,12 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isGrpcError } from '../../wire/grpc-service.ts';
 import type { PodSandboxConfig } from '../../wire/generated/cri-runtime-v1.ts';
+import { runtimeClasses } from '../../api/generated/resources.ts';
 import type { Init } from '../../wire/protobuf.ts';
 import { messageOf } from '../runtime/images.ts';
 import { currentSandbox } from './plan.ts';
 import { newest, type RuntimePod } from '../runtime/runtime-pod.ts';
+import { linuxResources } from '../runtime/container-config.ts';
 import { sandboxConfig } from '../runtime/sandbox-config.ts';
 import { StartError } from './config-error.ts';
 import { logFolderOf, podFolder } from './folders.ts';
@@ -14,7 +16,7 @@ import { runHook } from './hooks.ts';
 import { hostNames, hostsFile, podDns } from './network-files.ts';
 import type { NodeContext } from './node-context.ts';
 import { type Action } from './plan.ts';
-import { allContainersOf, type FrozenPod } from './pod-words.ts';
+import { allContainersOf, type FrozenPod, resourcesText } from './pod-words.ts';
 import { containerReference, fieldContext, startContainer } from './start-container.ts';
 
 export interface ActionContext {
@@ -52,10 +54,24 @@ function sandboxConfigOf(node: NodeContext, pod: FrozenPod, attempt: number): In
   });
 }
 
+/** Throws for what this node cannot give, so that the pod says so instead of running without it. */
+async function handlerOf(node: NodeContext, pod: FrozenPod): Promise<string> {
+  const { runtimeClassName, hostUsers, resourceClaims } = pod.spec;
+  if (hostUsers === false) throw new Error('user namespaces (hostUsers: false) are not supported on this node');
+  if (resourceClaims?.length) throw new Error('resource claims are not supported on this node');
+  if (allContainersOf(pod).some(({ volumeDevices }) => volumeDevices?.length))
+    throw new Error('block devices (volumeDevices) are not supported on this node');
+  if (!runtimeClassName) return '';
+  const found = await node.objects.get(runtimeClasses, { namespace: '', name: runtimeClassName });
+  if (found === undefined) throw new Error(`RuntimeClass "${runtimeClassName}" not found`);
+  return found.handler;
+}
+
 export async function createSandbox({ node, pod }: ActionContext, attempt: number): Promise<void> {
   try {
+    const runtimeHandler = await handlerOf(node, pod);
     await node.cri.runtime.runPodSandbox(
-      { config: sandboxConfigOf(node, pod, attempt), runtimeHandler: '' },
+      { config: sandboxConfigOf(node, pod, attempt), runtimeHandler },
       { timeoutMs: 240_000 },
     );
   } catch (error) {
@@ -68,14 +84,14 @@ export async function start(
   { node, pod, runtime }: ActionContext,
   action: Extract<Action, { do: 'start' }>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<{ readonly id: string; readonly resources: string }> {
   const container = allContainersOf(pod).find(({ name }) => name === action.name);
   if (container === undefined) throw new StartError('CreateContainerError', `the pod has no container ${action.name}`);
   const ips = podIps(node, pod, runtime);
   if (!pod.spec.hostNetwork) await writeHosts(node, pod, ips);
   const target = (container as { targetContainerName?: string }).targetContainerName;
   const targetId = target === undefined ? undefined : newest(runtime, target)?.id;
-  await startContainer(
+  const id = await startContainer(
     node,
     {
       pod,
@@ -88,6 +104,23 @@ export async function start(
     },
     signal,
   );
+  return { id, resources: resourcesText(container) };
+}
+
+/** Gives a running container, and its pod's cgroup, the resources that the spec asks for now. Answers what was given. */
+export async function resize({ node, pod }: ActionContext, action: Extract<Action, { do: 'resize' }>): Promise<string> {
+  const container = allContainersOf(pod).find(({ name }) => name === action.name)!;
+  const linux = linuxResources(pod, container, node.memoryCapacityBytes, []);
+  // A limit that grows needs room in the pod's cgroup first; one that shrinks takes it after.
+  node.cgroups.create(pod);
+  try {
+    await node.cri.runtime.updateContainerResources({ containerId: action.id, linux }, callMs);
+  } catch (error) {
+    node.events.event(containerReference(pod, container), 'Warning', 'ResizeError', messageOf(error));
+    throw error;
+  }
+  node.cgroups.create(pod);
+  return resourcesText(container);
 }
 
 async function writeHosts(node: NodeContext, pod: FrozenPod, ips: readonly string[]): Promise<void> {
@@ -103,6 +136,7 @@ const killMessages: Readonly<Record<string, string>> = {
   liveness: 'failed liveness probe, will be restarted',
   startup: 'failed startup probe, will be restarted',
   changed: 'definition changed, will be restarted',
+  resize: 'resize requires restart',
 };
 
 /** After the grace period the runtime kills; the preStop hook's time counts against it. */

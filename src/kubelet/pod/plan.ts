@@ -4,11 +4,14 @@ import { backoffUntil, type PodMemory } from './pod-memory.ts';
 import {
   containerHash,
   ephemeralContainersOf,
+  computeOf,
   type FrozenContainer,
   type FrozenPod,
   initContainersOf,
   isSidecar,
+  noResources,
   podLabel,
+  resourcesText,
   restartsAfter,
 } from './pod-words.ts';
 
@@ -31,6 +34,8 @@ export type Action =
       readonly graceMs: number;
       readonly reason: string;
     }
+  /** Gives a running container its changed resources. */
+  | { readonly do: 'resize'; readonly id: string; readonly name: string }
   | { readonly do: 'stopSandbox'; readonly id: string }
   | { readonly do: 'removeContainer'; readonly id: string }
   | { readonly do: 'removeSandbox'; readonly id: string }
@@ -289,6 +294,24 @@ function planRunning(draft: Draft, container: FrozenContainer, running: RuntimeC
   if (failed === 'startup') kill('startup', grace(container.startupProbe?.terminationGracePeriodSeconds));
   else if (failed === 'liveness') kill('liveness', grace(container.livenessProbe?.terminationGracePeriodSeconds));
   else if (running.hash !== '' && running.hash !== containerHash(container)) kill('changed', grace(undefined));
+  else planResources(draft, container, running, () => kill('resize', grace(undefined)));
+}
+
+/** Changed resources are given to the running container, unless its resizePolicy wants a restart for one of them. */
+function planResources(draft: Draft, container: FrozenContainer, running: RuntimeContainer, restart: () => void): void {
+  const applied = draft.input.memory.applied.get(running.id) ?? noResources;
+  const wanted = resourcesText(container);
+  if (applied === wanted) return;
+  const before = JSON.parse(applied) as ReturnType<typeof computeOf>;
+  const after = computeOf(container);
+  const needsRestart = (container.resizePolicy ?? []).some(
+    ({ resourceName, restartPolicy }) =>
+      restartPolicy === 'RestartContainer' &&
+      draft.input.memory.applied.has(running.id) &&
+      JSON.stringify(before[resourceName] ?? null) !== JSON.stringify(after[resourceName] ?? null),
+  );
+  if (needsRestart) restart();
+  else draft.act({ do: 'resize', id: running.id, name: container.name });
 }
 
 /** Two finished instances of a container are kept for logs and lastState; what a deleted pod leaves is removed at its end. */

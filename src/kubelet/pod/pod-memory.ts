@@ -45,6 +45,8 @@ export interface PodMemory {
   /** Sandboxes that StopPodSandbox was done for: an unready one may still hold its network otherwise. */
   readonly stoppedSandboxes: ReadonlySet<string>;
   readonly probes: ProbeView;
+  /** The resources that running containers were given last, by container id. */
+  readonly applied: ReadonlyMap<string, string>;
 }
 
 export const firstBackoffMs = 10_000;

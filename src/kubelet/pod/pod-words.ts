@@ -37,6 +37,22 @@ export function restartsAfter(pod: FrozenPod, container: FrozenContainer, exitCo
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
 }
 
+/** What of a container's resources the kernel keeps: by resource, [request, limit]. */
+export function computeOf({ resources }: FrozenContainer): Record<string, (string | null)[]> {
+  const result: Record<string, (string | null)[]> = {};
+  for (const name of ['cpu', 'memory']) {
+    const pair = [resources?.requests?.[name] ?? null, resources?.limits?.[name] ?? null];
+    if (pair.some((each) => each !== null)) result[name] = pair;
+  }
+  return result;
+}
+
+export const noResources = '{}';
+
+export function resourcesText(container: FrozenContainer): string {
+  return JSON.stringify(computeOf(container));
+}
+
 /** Where a static pod came from: a manifest of this node's own. */
 export const configSourceAnnotation = 'kubernetes.io/config.source';
 export const configMirrorAnnotation = 'kubernetes.io/config.mirror';

@@ -32,6 +32,7 @@ export class PodWorker {
   readonly #inFlight = new Map<string, { readonly work: Promise<void>; readonly abort: AbortController }>();
   readonly #problems = new Map<string, Problem>();
   readonly #backoffs = new Map<string, Backoff>();
+  readonly #applied = new Map<string, string>();
   readonly #stoppedSandboxes = new Set<string>();
   readonly #startedAtMs: number;
   #pod: FrozenPod;
@@ -148,6 +149,7 @@ export class PodWorker {
       backoffs: this.#backoffs,
       stoppedSandboxes: this.#stoppedSandboxes,
       probes: this.#probes,
+      applied: this.#applied,
     };
   }
 
@@ -224,12 +226,17 @@ export class PodWorker {
         return steps.createSandbox(context, action.attempt);
       case 'start':
         try {
-          return await steps.start(context, action, signal);
+          const { id, resources } = await steps.start(context, action, signal);
+          this.#applied.set(id, resources);
+          return;
         } finally {
           // Not before: the instance that ended is the newest until then, and would seem to be held back.
           if (action.isRestart)
             this.#backoffs.set(action.name, nextBackoff(this.#backoffs.get(action.name), this.#node.clock.now()));
         }
+      case 'resize':
+        this.#applied.set(action.id, await steps.resize(context, action));
+        return;
       case 'kill':
         return steps.kill(context, action, signal);
       case 'stopSandbox':
@@ -242,6 +249,7 @@ export class PodWorker {
         return steps.removeSandbox(context, action.id);
       case 'teardown':
         await steps.teardown(context);
+        this.#applied.clear();
         this.#tornDown = true;
         return;
       case 'finish':

@@ -33,8 +33,8 @@ export interface StartRequest {
 
 const hookTimeoutMs = 600_000;
 
-/** Throws StartError with the reason that the status shows. */
-export async function startContainer(node: NodeContext, request: StartRequest, signal: AbortSignal): Promise<void> {
+/** Answers the container's id. Throws StartError with the reason that the status shows. */
+export async function startContainer(node: NodeContext, request: StartRequest, signal: AbortSignal): Promise<string> {
   const { pod, container } = request;
   const about = containerReference(pod, container);
   const image = await ensureImage(node, request, signal);
@@ -51,7 +51,12 @@ export async function startContainer(node: NodeContext, request: StartRequest, s
     throw new StartError('RunContainerError', messageOf(error), error);
   }
   node.events.event(about, 'Normal', 'Started', `Container started`);
-  if (container.lifecycle?.postStart) await postStart(node, request, containerId, signal);
+  if (container.lifecycle?.postStart) {
+    // It runs already: the status says so while the hook is at work.
+    await node.runtime.refresh(pod.metadata.uid);
+    await postStart(node, request, containerId, signal);
+  }
+  return containerId;
 }
 
 async function create(

@@ -65,6 +65,7 @@ export function simulatedStatus(pod: FrozenPod, moment: SimulatedMoment): PodSta
       backoffs: new Map(),
       stoppedSandboxes: new Set(),
       probes: nobody,
+      applied: new Map(),
     },
     plan: {
       actions: [],
