@@ -42,6 +42,7 @@ import { authorizeStage } from './stages/authorize.ts';
 import { negotiateStage } from './stages/negotiate.ts';
 import { storageCodec } from './storage/codecs.ts';
 import { registryRoot } from './storage/keys.ts';
+import { runCompactor } from '../store/compactor.ts';
 import { objects } from './storage/objects.ts';
 import { dispatch } from './verbs/dispatch.ts';
 
@@ -143,6 +144,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     try {
       for (const { prefix, cache, codec } of collections) await follow.add({ prefix, cache, decode: codec.decode });
       group.run('watch cache', (inner) => follow.run(inner));
+      const intervalMs = options.compactionIntervalMs ?? 300_000;
+      // A store of this process drops its history by itself.
+      if (!deps.exclusiveStore && intervalMs > 0)
+        group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
       await follow.loaded;
       await bootstrapObjects({ catalog, transport: self, log });
       const listener = await httpListener({
