@@ -123,9 +123,6 @@ async function importBusybox(): Promise<string> {
 
 test('logs, exec, attach, cp and port-forward', { skip }, async (t) => {
   await t.test('logs', async () => {
-    await cluster
-      .kubectl('run talk --image=k8ts.local/busybox:1 --image-pull-policy=Never --restart=Never -- sh -c', {})
-      .catch(() => undefined);
     const result = await cluster.tryKubectl([
       'run',
       'talker',

@@ -31,6 +31,8 @@ export function runProgram(file: string, args: readonly string[], options: RunOp
         resolve({ code, stdout, stderr: code === -1 ? `${stderr}${error?.message}` : stderr });
       },
     );
+    // A program may end without reading its input.
+    child.stdin?.on('error', () => undefined);
     child.stdin?.end(options.input ?? '');
   });
 }
