@@ -11,6 +11,7 @@ const components: Readonly<Record<string, string>> = {
   kubelet: 'the node agent, over CRI',
   'kube-proxy': "Services on a node's iptables",
   dns: 'the cluster DNS server',
+  etcd: 'the embedded store, served as etcd',
 };
 
 function wholeNumber(text: string): number {
@@ -62,6 +63,25 @@ function program(): Command {
     .action(async (component: string | undefined, options: Record<string, unknown>) =>
       (await import('./commands/logs.ts')).logs(component, options),
     );
+  const snapshot = k8ts.command('snapshot').description('back up and restore the store');
+  const ofStore = (command: Command) =>
+    command
+      .argument('<file>')
+      .option('--endpoints <urls>', 'a running etcd, or k8ts etcd')
+      .option('--cacert <file>', 'its authority')
+      .option('--cert <file>', 'client certificate')
+      .option('--key <file>', 'its key')
+      .option('--store-dir <path>', 'directory of an embedded store that is not running')
+      .option('-o, --output <format>', 'json, or text');
+  ofStore(snapshot.command('save').description('save the store, also while it is written to'))
+    .option('--revision <revision>', 'as it was then (default: now)', wholeNumber)
+    .action(async (file: string, options: object) => (await import('./commands/snapshot.ts')).save(file, options));
+  ofStore(snapshot.command('restore').description('make an empty store hold what was saved')).action(
+    async (file: string, options: object) => (await import('./commands/snapshot.ts')).restore(file, options),
+  );
+  ofStore(snapshot.command('status').description('check a file as a whole, and tell what is in it')).action(
+    async (file: string, options: object) => (await import('./commands/snapshot.ts')).status(file, options),
+  );
   for (const [name, description] of Object.entries(components)) {
     k8ts
       .command(name)

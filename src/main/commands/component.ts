@@ -25,6 +25,7 @@ const components: Readonly<Record<string, () => Promise<Loaded>>> = {
   kubelet: () => import('../alone/kubelet.ts').then((module) => loaded(module.kubeletFlags, module.runKubelet)),
   'kube-proxy': () =>
     import('../alone/kube-proxy.ts').then((module) => loaded(module.kubeProxyFlags, module.runKubeProxyAlone)),
+  etcd: () => import('../alone/etcd.ts').then((module) => loaded(module.etcdFlags, module.runEtcd)),
   dns: () => import('../alone/dns.ts').then((module) => loaded(module.dnsFlags, module.runDnsAlone)),
 };
 
