@@ -1,7 +1,12 @@
 // Owns the list of built-in plugins: their order, default weights and how each is made. The one file that names every plugin.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { dynamicResources } from './plugins/dynamic-resources.ts';
 import {
+  deviceClasses,
+  deviceTaintRules,
+  resourceClaims,
+  resourceSlices,
   namespaces,
   persistentVolumeClaims,
   persistentVolumes,
@@ -81,6 +86,7 @@ export const builtIns: readonly BuiltIn[] = [
   { name: 'NodeVolumeLimits', make: (_args, { volumes }) => nodeVolumeLimits(volumes) as SchedulerPlugin },
   { name: 'VolumeBinding', make: (args, deps) => binding((args ?? {}) as VolumeBindingArgs, deps) },
   { name: 'VolumeZone', make: (_args, { volumes }) => volumeZone(volumes) as SchedulerPlugin },
+  { name: 'DynamicResources', weight: 2, make: (_args, deps) => devices(deps) },
   { name: 'PodTopologySpread', weight: 2, make: (args, deps) => spread((args ?? {}) as PodTopologySpreadArgs, deps) },
   { name: 'InterPodAffinity', weight: 2, make: (args, deps) => affinity((args ?? {}) as InterPodAffinityArgs, deps) },
   { name: 'DefaultPreemption', make: (args, deps) => preemption((args ?? {}) as DefaultPreemptionArgs, deps) },
@@ -131,4 +137,34 @@ function binding(args: VolumeBindingArgs, { informers, volumes, clock }: PluginD
   const claimClient = informers.writer(persistentVolumeClaims);
   const volumeClient = informers.writer(persistentVolumes);
   return volumeBinding({ volumes, clock, claimClient, volumeClient }, args) as SchedulerPlugin;
+}
+
+/** Nothing is waited for: a server without the resource group serves pods without claims all the same. */
+function devices({ informers, clock, happened }: PluginDeps): SchedulerPlugin {
+  const claims = informers.informer(resourceClaims);
+  const slices = informers.informer(resourceSlices);
+  const rules = informers.informer(deviceTaintRules);
+  const classes = informers.informer(deviceClasses);
+  return dynamicResources({
+    clock,
+    claimClient: informers.writer(resourceClaims),
+    claim: (namespace, name) => claims.get({ namespace, name }),
+    claims: () => claims.list(),
+    slices: () => slices.list(),
+    taintRules: () => rules.list(),
+    class: (name) => classes.get({ namespace: '', name }),
+    start(signal) {
+      const tell = (name: Happening['name']) => {
+        const changed = (object: unknown) => happened({ name, object });
+        return { added: changed, updated: changed, deleted: changed };
+      };
+      const stops = [
+        claims.on(tell('ResourceClaim')),
+        slices.on(tell('ResourceSlice')),
+        rules.on(tell('ResourceSlice')),
+        classes.on(tell('DeviceClass')),
+      ];
+      signal.addEventListener('abort', () => stops.forEach((stop) => stop()), { once: true });
+    },
+  }) as SchedulerPlugin;
 }

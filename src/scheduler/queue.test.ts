@@ -4,6 +4,7 @@ import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Frozen } from '../api/meta.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
 import { wakes } from './framework/cluster-event.ts';
+import { unresolvable } from './framework/plugin.ts';
 import { Profile } from './framework/profile.ts';
 import { prioritySort } from './plugins/priority-sort.ts';
 import { schedulingGates } from './plugins/scheduling-gates.ts';
@@ -87,6 +88,26 @@ test('gated pods wait for their gates, whatever happens', () => {
   assert.equal(queue.gated, 1);
   queue.update(pod('a'), gated);
   assert.equal(popName(), 'a');
+});
+
+test('a gate that depends on other objects is looked at again when its plugin hears of them', () => {
+  const { profile: base, clock } = setUp();
+  let open = false;
+  const gate = {
+    name: 'Gate',
+    wakesOn: wakes('ResourceClaim'),
+    preEnqueue: () => (open ? undefined : unresolvable('shut')),
+  };
+  const profile = new Profile('p', [...base.plugins.map((plugin) => ({ plugin })), { plugin: gate }]);
+  const queue = new SchedulingQueue({ clock, wake: () => undefined }, [profile]);
+  queue.add(pod('a'), profile);
+  queue.happened({ name: 'ResourceClaim' });
+  assert.equal(queue.gated, 1);
+  open = true;
+  queue.happened({ name: 'NodeAdd' });
+  assert.equal(queue.gated, 1);
+  queue.happened({ name: 'ResourceClaim' });
+  assert.equal(queue.pop()?.info.name, 'a');
 });
 
 test('own status updates do not wake a refused pod, nor does time below five minutes', async () => {

@@ -175,8 +175,9 @@ export class SchedulingQueue {
 
   /** Moves the refused pods that this may help. */
   happened(what: Happening): void {
-    if (this.#waiting.size === 0) return;
     for (const queued of this.#waiting) this.#move(queued, what);
+    // What keeps a pod out (a claim that does not exist) may be over as well.
+    for (const queued of [...this.#gated]) this.#move(queued, what);
   }
 
   /** Tries this pod at once, whatever refused it. */

@@ -25,6 +25,9 @@ export type EventName =
   | 'CSIDriver'
   | 'CSIStorageCapacity'
   | 'VolumeAttachment'
+  | 'ResourceClaim'
+  | 'ResourceSlice'
+  | 'DeviceClass'
   | 'Service';
 
 /** Something that happened. `node` and `pod` are set for the events that are about them, with the state before it if there was one. */
