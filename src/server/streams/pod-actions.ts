@@ -1,4 +1,5 @@
 // Owns the subresources of pods that a kubelet serves: exec, attach, portforward and log. What moves the bytes is in connect.ts.
+import { Readable } from 'node:stream';
 import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { badRequest, notFound, statusError } from '../../api/status-error.ts';
@@ -106,7 +107,8 @@ async function log(parts: Parts, request: ApiRequest, kubelets: Kubelets): Promi
   const path = logPath(pod, container, request.query);
   const { nodeName = '' } = pod.spec;
   // A pod that nobody runs has said nothing yet.
-  if (nodeName === '') return { type: 'bytes', code: 204, contentType: 'text/plain', body: '' };
+  if (nodeName === '')
+    return { type: 'stream', code: 204, headers: {}, body: Readable.from([]) as AsyncIterable<Uint8Array> };
   const target = kubeletTarget(findKubelet(parts, kubelets, nodeName), kubelets.dial, path);
   const answer = await reached(askBackend(target, 'GET', {}, undefined, request.signal), target);
   if (answer.code < 200 || answer.code > 206) throw await refusal(answer, request.info.name);

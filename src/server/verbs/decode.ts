@@ -69,6 +69,10 @@ export function decodeValue(given: ParsedJson, expected: Expected | undefined): 
   const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;
+  // Said to be empty differs from unsaid here alone: it makes the server forget all field managers.
+  const sent = (parsed.value as { metadata?: { managedFields?: unknown } | null } | undefined)?.metadata?.managedFields;
+  const { metadata } = object as unknown as KubeObject;
+  if (Array.isArray(sent) && sent.length === 0 && metadata !== undefined) metadata.managedFields = [];
   return { object: object as unknown as KubeObject, problems: strict };
 }
 

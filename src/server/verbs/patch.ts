@@ -2,7 +2,7 @@
 import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-parse.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { applyConfiguration } from '../../api/apply/apply.ts';
-import { applyJsonPatch } from '../../api/patch/json-patch.ts';
+import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
 import {
@@ -60,6 +60,7 @@ function patcher(
   throw statusError(
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
+    custom ? undefined : {},
   );
 }
 
@@ -71,7 +72,9 @@ function badPatch(detail: string): StatusError {
 
 function decodePatched(patched: ParsedJson, resource: Served['resource']): Decoded {
   try {
-    return decodeValue(patched, resource);
+    const decoded = decodeValue(patched, resource);
+    checkKind(decoded.object, resource);
+    return decoded;
   } catch (error) {
     throw isStatusError(error, 'BadRequest') ? badPatch(error.message) : error;
   }
@@ -87,13 +90,14 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
   const body = await readPatch(request, false);
+  const problems = [...body.problems, ...(type === jsonType ? unknownJsonPatchMembers(body.value) : [])];
   const rules = rulesOf(served);
   return change(parts, request, served, options, async (entry) => {
     const current = fromStorage(served, entry.object);
     const patched = run(current, body.value);
     if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
       throw badRequest('the patch leaves no object');
-    const decoded = decodePatched({ value: patched, problems: body.problems, oddNumbers: false }, served.resource);
+    const decoded = decodePatched({ value: patched, problems, oddNumbers: false }, served.resource);
     if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
       throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
     const object =
@@ -123,7 +127,7 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
         'the object has been modified; please apply your changes to the latest version and try again',
       );
     }
-    if ((next.metadata.name ?? '') === '') next.metadata.name = prev.metadata.name;
+    if ((next.metadata.name ?? '') === '') throw badRequest('the patch takes the name away');
     if (next.metadata.name !== prev.metadata.name)
       throw badRequest(
         `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
@@ -159,9 +163,11 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
     ]);
   const context = writeContext(served, request.info.subresource, request.arrivedMs);
   if (context === undefined) throw badRequest('the kind has no schema to apply by');
-  const applied = (await readPatch(request, true)).value as KubeObject;
+  const body = await readPatch(request, true);
+  const applied = body.value as KubeObject;
   if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
     throw badRequest('the body must be an object');
+  complain(request, body.problems, options.fieldValidation, applied);
   checkApplied(applied, request, served.resource.namespaced);
   const merge = (live: Frozen<KubeObject> | undefined): KubeObject => {
     const result = applyConfiguration({
