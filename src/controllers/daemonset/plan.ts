@@ -1,11 +1,11 @@
 // Owns the decisions of the daemon set controller: which nodes run a pod, what is made and deleted, how an update goes on. Pure.
 import { scaledValue } from '../../api/int-or-string.ts';
+import { podSelectsNode } from '../../api/judge/node-selection.ts';
+import { untolerated } from '../../api/judge/taints.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { DaemonSet, DaemonSetStatus } from '../../api/generated/apps.v1.ts';
 import type { Node, Pod, PodSpec, Toleration } from '../../api/generated/core.v1.ts';
 import { isPodAvailable, isPodReady, isTerminating } from '../../api/pod-readiness.ts';
-import { fitsNodeAffinity } from '../framework/node-selector.ts';
-import { toleratesAll } from '../framework/tolerations.ts';
 
 /** Daemons stay on nodes in trouble (documentation: "DaemonSet, Taints and tolerations"). */
 export function daemonTolerations(spec: Frozen<PodSpec>): Toleration[] {
@@ -64,12 +64,13 @@ export interface Fitness {
 export function fitness(daemonSet: Frozen<DaemonSet>, node: Frozen<Node>): Fitness {
   const spec = daemonSet.spec.template.spec as Frozen<PodSpec>;
   if (spec.nodeName && spec.nodeName !== node.metadata.name) return { shouldRun: false, mayStay: false };
-  if (!fitsNodeAffinity(spec, node)) return { shouldRun: false, mayStay: false };
+  if (!podSelectsNode(spec, { name: node.metadata.name, labels: node.metadata.labels }))
+    return { shouldRun: false, mayStay: false };
   const tolerations = daemonTolerations(spec);
   const taints = (node.spec.taints ?? []).filter(({ effect }) => effect !== 'PreferNoSchedule');
-  if (toleratesAll(tolerations, taints)) return { shouldRun: true, mayStay: true };
-  const executing = taints.filter(({ effect }) => effect === 'NoExecute');
-  return { shouldRun: false, mayStay: toleratesAll(tolerations, executing) };
+  if (!untolerated(taints, tolerations)) return { shouldRun: true, mayStay: true };
+  const executes = untolerated(taints, tolerations, ({ effect }) => effect === 'NoExecute');
+  return { shouldRun: false, mayStay: executes === undefined };
 }
 
 export interface Situation {

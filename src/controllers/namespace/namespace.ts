@@ -17,12 +17,14 @@ export function namespaceController(context: ControllerContext): Controller {
   const cache = context.informers.informer(namespaces);
   const writer = context.informers.writer(namespaces);
 
-  async function empty(namespace: Frozen<Namespace>, signal: AbortSignal): Promise<Remains> {
+  /** Undefined while pods are within their grace: there is nothing to report yet. */
+  async function empty(namespace: Frozen<Namespace>, signal: AbortSignal): Promise<Remains | undefined> {
     const { name } = namespace.metadata;
     const found = await discover(client, signal);
     const counts = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const failures: string[] = [];
+    let podsEnding = false;
     const deletable = found.preferred.filter(({ namespaced, verbs }) => namespaced && verbs.includes('delete'));
     const isPods = (ref: ResourceRef) => ref.group === '' && ref.plural === 'pods';
 
@@ -33,8 +35,9 @@ export function namespaceController(context: ControllerContext): Controller {
         const held = left.flatMap((obj) => obj.metadata.finalizers ?? []);
         for (const one of held) finalizers.set(one, (finalizers.get(one) ?? 0) + 1);
         const sinceMs = clock.now() - (parseTimestamp(namespace.metadata.deletionTimestamp) ?? 0);
-        const expected = isPods(ref) && graceSeconds(left as unknown as Frozen<Pod>[], sinceMs / 1000) > 0;
-        if (expected || held.length > 0) counts.set(`${ref.plural}.${ref.group}`, left.length);
+        const isExpected = isPods(ref) && graceSeconds(left as unknown as Frozen<Pod>[], sinceMs / 1000) > 0;
+        if (isExpected) podsEnding = true;
+        else if (held.length > 0) counts.set(`${ref.plural}.${ref.group}`, left.length);
         else failures.push(`unexpected items still remain in namespace: ${name} for gvr: ${gvrText(ref)}`);
       } catch (error) {
         signal.throwIfAborted();
@@ -44,6 +47,7 @@ export function namespaceController(context: ControllerContext): Controller {
 
     // Other content may be what terminating pods still need (KEP-5080).
     await Promise.all(deletable.filter(isPods).map(clear));
+    if (podsEnding) return undefined;
     if (counts.size === 0 && failures.length === 0)
       await Promise.all(deletable.filter((ref) => !isPods(ref)).map(clear));
     return { discoveryFailures: found.failures, failures, counts, finalizers };
@@ -84,6 +88,7 @@ export function namespaceController(context: ControllerContext): Controller {
     let namespace = cache.get({ namespace: '', name });
     if (!namespace?.metadata.deletionTimestamp || !namespace.spec.finalizers?.includes(finalizer)) return undefined;
     const remains = await empty(namespace, signal);
+    if (!remains) return again(namespace);
     const conditions = planConditions(namespace.status?.conditions ?? [], remains, clock.now());
     const status = { ...namespace.status, phase: 'Terminating', conditions };
     if (!isEqual(status, namespace.status))
@@ -98,7 +103,11 @@ export function namespaceController(context: ControllerContext): Controller {
       await letGo(namespace, signal);
       return undefined;
     }
-    // Looked at again soon when the deletion is young (pods end quickly), rarely when something hangs.
+    return again(namespace);
+  }
+
+  /** Looked at again soon when the deletion is young (pods end quickly), rarely when something hangs. */
+  function again(namespace: Frozen<Namespace>): Again {
     const sinceMs = clock.now() - (parseTimestamp(namespace.metadata.deletionTimestamp) ?? 0);
     return { afterMs: Math.min(Math.max(sinceMs / 8, 100), 15_000) };
   }

@@ -5,7 +5,6 @@ import { leases, nodes, pods } from '../../api/generated/resources.ts';
 import { isNotFound } from '../../api/status-error.ts';
 import { timestamp } from '../../api/timestamps.ts';
 import { type ControllerWorld, withControllers } from '../../testing/controller-world.ts';
-import { toleratedSeconds } from '../framework/tolerations.ts';
 import { planGarbage } from '../pod-gc/plan.ts';
 import { CidrPool } from './cidr.ts';
 import { evictionRate, planTaints } from './taints.ts';
@@ -178,18 +177,4 @@ test('eviction rates', () => {
   assert.equal(evictionRate(zone(1, 3), [zone(1, 3)]), 0);
   assert.equal(evictionRate(zone(20, 40), [zone(20, 40)]), 0.01);
   assert.equal(evictionRate(zone(5, 1), [zone(5, 1)]), 0.1);
-});
-
-test('tolerated seconds', () => {
-  const taint = { key: 'k', effect: 'NoExecute', value: 'v' };
-  assert.equal(toleratedSeconds([], [taint]), 0);
-  assert.equal(toleratedSeconds([{ operator: 'Exists' }], [taint]), undefined);
-  assert.equal(
-    toleratedSeconds(
-      [{ key: 'k', operator: 'Equal', value: 'v', tolerationSeconds: 7 }, { operator: 'Exists' }],
-      [taint],
-    ),
-    7,
-  );
-  assert.equal(toleratedSeconds([{ key: 'k', operator: 'Equal', value: 'w' }], [taint]), 0);
 });

@@ -1,4 +1,5 @@
 // Owns deleting pods from nodes whose NoExecute taints they do not, or no longer, tolerate.
+import { toleratedSeconds } from '../../api/judge/taints.ts';
 import { type Frozen, keyOf, type ObjectKey } from '../../api/meta.ts';
 import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import { nodes, pods } from '../../api/generated/resources.ts';
@@ -6,7 +7,6 @@ import { isTerminating } from '../../api/pod-readiness.ts';
 import { type Again, type Controller, type ControllerContext, watching } from '../framework/controller.ts';
 import { disruptionPatch, endPod } from '../framework/disruption-target.ts';
 import { isEqual } from '../framework/equality.ts';
-import { toleratedSeconds } from '../framework/tolerations.ts';
 
 const nodeIndex = 'node';
 const why = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' };
@@ -51,8 +51,8 @@ export function taintEvictionController(context: ControllerContext): Controller 
       if (!pod || isTerminating(pod) || !pod.spec.nodeName) return undefined;
       const node = nodeCache.get({ namespace: '', name: pod.spec.nodeName });
       const taints = node ? executing(node) : [];
-      const seconds = taints.length === 0 ? undefined : toleratedSeconds(pod.spec.tolerations, taints);
-      if (seconds === undefined) {
+      const seconds = toleratedSeconds(taints, pod.spec.tolerations) ?? 0;
+      if (seconds === Number.POSITIVE_INFINITY) {
         cancel(pod);
         return undefined;
       }
