@@ -69,11 +69,15 @@ function set<K extends keyof KubeObject['metadata']>(
   else metadata[field] = value;
 }
 
-export function validateMetadata(object: Frozen<KubeObject>, resource: Resource): FieldError[] {
-  const { namespaced, validateName = nameIsDNSSubdomain } = resource;
-  return validateObjectMeta(object.metadata, { namespaced, validateName });
+export function validateMetadata({ metadata }: Frozen<KubeObject>, resource: Resource): FieldError[] {
+  return validateObjectMeta(metadata, {
+    namespaced: resource.namespaced,
+    validateName: resource.validateName ?? nameIsDNSSubdomain,
+  });
 }
 
 export function validateMetadataUpdate(next: Frozen<KubeObject>, prev: Frozen<KubeObject>): FieldError[] {
-  return validateObjectMetaUpdate(next.metadata, prev.metadata);
+  // The version was compared before, and is the store's.
+  const { resourceVersion: _, ...before } = prev.metadata;
+  return validateObjectMetaUpdate(next.metadata, before);
 }

@@ -1,0 +1,52 @@
+// Owns a whole API server for tests: in memory, on a free port, ended with the test.
+import { generateKeyPairSync } from 'node:crypto';
+import { systemClock } from '../base/clock.ts';
+import { silentLogger } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
+import type { Transport } from '../client/transport.ts';
+import { memoryStore } from '../store/memory.ts';
+import { selfSigned } from '../testing/self-signed.ts';
+import { apiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+import type { ApiServerOptions } from './options.ts';
+
+export interface TestServer {
+  readonly server: ApiServer;
+  readonly port: number;
+  /** As a cluster admin, in process. */
+  readonly admin: Transport;
+  stop(): Promise<void>;
+}
+
+export const adminToken = 'admin-token';
+
+export async function startTestServer(options: Partial<ApiServerOptions> = {}): Promise<TestServer> {
+  const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const { key, certificate } = selfSigned(pair);
+  const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const store = memoryStore(deps);
+  const server = apiServer(
+    {
+      bindAddress: '127.0.0.1',
+      securePort: 0,
+      tls: { key, certificate },
+      serviceAccounts: { signingKey: key },
+      tokenFile: `${adminToken},admin,1,"system:masters"\nother-token,alice,2,"devs"\n`,
+      ...options,
+    },
+    { store, exclusiveStore: true, ...deps },
+  );
+  const abort = new AbortController();
+  const ended = server.run(abort.signal);
+  const { port } = await server.ready;
+  return {
+    server,
+    port,
+    admin: server.inProcess({ name: 'admin', groups: ['system:masters'] }, 'test'),
+    async stop() {
+      abort.abort();
+      await ended;
+      await store.close();
+    },
+  };
+}
