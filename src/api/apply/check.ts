@@ -9,52 +9,55 @@ const maxProblems = 20;
 /** What is wrong, ".spec.replicas: expected integer, got string"; empty when all is well. At most 20 are told. */
 export function checkApplied(schema: Schema, value: unknown): string[] {
   const problems: string[] = [];
-  check(schema, value, '', problems);
+  check(schema, value, () => '', problems);
   return problems;
 }
 
-function check(schema: Schema, value: unknown, path: string, problems: string[]): void {
+/** A path, made only when there is something to tell. */
+type Where = () => string;
+
+function check(schema: Schema, value: unknown, path: Where, problems: string[]): void {
   if (value === null || value === undefined || problems.length >= maxProblems) return;
   switch (schema.type) {
     case 'object':
     case 'map':
       if (isMap(value)) checkMap(schema, value, path, problems);
-      else problems.push(`${path}: expected map, got ${typeName(value)}`);
+      else problems.push(`${path()}: expected map, got ${typeName(value)}`);
       return;
     case 'list':
       if (Array.isArray(value)) checkList(schema, value, path, problems);
-      else problems.push(`${path}: expected list, got ${typeName(value)}`);
+      else problems.push(`${path()}: expected list, got ${typeName(value)}`);
       return;
     case 'alternative':
       return;
     default:
-      if (!accepts(schema, value)) problems.push(`${path}: expected ${expected(schema)}, got ${typeName(value)}`);
+      if (!accepts(schema, value)) problems.push(`${path()}: expected ${expected(schema)}, got ${typeName(value)}`);
   }
 }
 
-function checkMap(schema: Schema, value: JsonMap, path: string, problems: string[]): void {
+function checkMap(schema: Schema, value: JsonMap, path: Where, problems: string[]): void {
   for (const name of Object.keys(value)) {
     const below = valueSchema(schema, name);
-    if (below === undefined) problems.push(`${path}.${name}: field not declared in schema`);
-    else if (below !== deduced) check(below, value[name], `${path}.${name}`, problems);
+    if (below === undefined) problems.push(`${path()}.${name}: field not declared in schema`);
+    else if (below !== deduced) check(below, value[name], () => `${path()}.${name}`, problems);
     if (problems.length >= maxProblems) return;
   }
 }
 
-function checkList(list: ListSchema, items: readonly unknown[], path: string, problems: string[]): void {
+function checkList(list: ListSchema, items: readonly unknown[], path: Where, problems: string[]): void {
   const seen = new Set<string>();
   for (let at = 0; at < items.length && problems.length < maxProblems; at++) {
     const item = items[at];
-    let where = `${path}[${at}]`;
+    let where: Where = () => `${path()}[${at}]`;
     if (list.listType !== 'atomic') {
       try {
         const element = itemElement(list, item);
-        where = path + displayOf(element);
-        if (seen.has(element)) problems.push(`${path}: duplicate entries for key ${displayOf(element)}`);
+        where = () => path() + displayOf(element);
+        if (seen.has(element)) problems.push(`${path()}: duplicate entries for key ${displayOf(element)}`);
         seen.add(element);
       } catch (error) {
         if (!(error instanceof NotTypable)) throw error;
-        problems.push(`${path}: element ${at}: ${error.message}`);
+        problems.push(`${path()}: element ${at}: ${error.message}`);
         continue;
       }
     }
