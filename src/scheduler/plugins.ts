@@ -43,6 +43,7 @@ import { volumeBinding, type VolumeBindingArgs } from './plugins/volume-binding.
 import { volumeRestrictions } from './plugins/volume-restrictions.ts';
 import { volumeZone } from './plugins/volume-zone.ts';
 import type { Volumes } from './volumes.ts';
+import { type ClassForResource, implicitPrefix } from './devices/extended-resources.ts';
 import type { WaitingPods } from './waiting-pods.ts';
 
 export interface PluginDeps {
@@ -76,7 +77,7 @@ export const builtIns: readonly BuiltIn[] = [
   { name: 'TaintToleration', weight: 3, make: () => taintToleration() },
   { name: 'NodeAffinity', weight: 2, make: (args) => nodeAffinity((args ?? {}) as NodeAffinityArgs) },
   { name: 'NodePorts', make: () => nodePorts() },
-  { name: 'NodeResourcesFit', weight: 1, make: (args) => nodeResourcesFit((args ?? {}) as NodeResourcesFitArgs) },
+  { name: 'NodeResourcesFit', weight: 1, make: (args, deps) => fit((args ?? {}) as NodeResourcesFitArgs, deps) },
   {
     name: 'NodeResourcesBalancedAllocation',
     weight: 1,
@@ -139,6 +140,34 @@ function binding(args: VolumeBindingArgs, { informers, volumes, clock }: PluginD
   return volumeBinding({ volumes, clock, claimClient, volumeClient }, args) as SchedulerPlugin;
 }
 
+const byResource = 'extendedResource';
+
+/** The newest class that claims the resource's name, as upstream decides between several. */
+function classForResource(informers: InformerFactory): ClassForResource {
+  const classes = informers.informer(deviceClasses);
+  classes.addIndex(byResource, ({ spec }) =>
+    spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName],
+  );
+  return (resource) => {
+    if (!resource.includes('/')) return undefined;
+    if (resource.startsWith(implicitPrefix)) {
+      const name = resource.slice(implicitPrefix.length);
+      return classes.get({ namespace: '', name }) && name;
+    }
+    const found = classes.indexed(byResource, resource).toSorted((a, b) => {
+      const [madeA, madeB] = [`${a.metadata.creationTimestamp}`, `${b.metadata.creationTimestamp}`];
+      if (madeA !== madeB) return madeA > madeB ? -1 : 1;
+      return a.metadata.name < b.metadata.name ? -1 : 1;
+    });
+    return found[0]?.metadata.name;
+  };
+}
+
+function fit(args: NodeResourcesFitArgs, { informers }: PluginDeps): SchedulerPlugin {
+  const classFor = classForResource(informers);
+  return nodeResourcesFit(args, (resource) => classFor(resource) !== undefined) as SchedulerPlugin;
+}
+
 /** Nothing is waited for: a server without the resource group serves pods without claims all the same. */
 function devices({ informers, clock, happened }: PluginDeps): SchedulerPlugin {
   const claims = informers.informer(resourceClaims);
@@ -153,6 +182,8 @@ function devices({ informers, clock, happened }: PluginDeps): SchedulerPlugin {
     slices: () => slices.list(),
     taintRules: () => rules.list(),
     class: (name) => classes.get({ namespace: '', name }),
+    classForResource: classForResource(informers),
+    podClient: informers.client.resource(pods),
     start(signal) {
       const tell = (name: Happening['name']) => {
         const changed = (object: unknown) => happened({ name, object });

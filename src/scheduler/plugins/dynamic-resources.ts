@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
+import type { Pod } from '../../api/generated/core.v1.ts';
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from '../../api/generated/resource.v1.ts';
 import { CelSyntaxError } from '../../api/cel/ast.ts';
 import { CelBudgetExceeded } from '../../api/cel/evaluate.ts';
@@ -9,6 +10,15 @@ import { CelError } from '../../api/cel/values.ts';
 import { isConflict } from '../../api/status-error.ts';
 import { timestamp } from '../../api/timestamps.ts';
 import type { ResourceClient } from '../../client/client.ts';
+import {
+  type ClassForResource,
+  delegated,
+  type ExtendedClaim,
+  extendedClaim,
+  isExtendedClaim,
+  missingOn,
+  newExtendedClaim,
+} from '../devices/extended-resources.ts';
 import { type Allocation, allocate, type AllocationInput } from '../devices/allocate.ts';
 import { poolsOf, takenBy } from '../devices/inventory.ts';
 import { type RefusedBy, type SchedulerPlugin, unresolvable } from '../framework/plugin.ts';
@@ -26,6 +36,8 @@ export interface DynamicResourcesDeps {
   readonly slices: () => readonly Frozen<ResourceSlice>[];
   readonly taintRules: () => readonly Frozen<DeviceTaintRule>[];
   readonly class: (name: string) => Frozen<DeviceClass> | undefined;
+  readonly classForResource: ClassForResource;
+  readonly podClient: ResourceClient<Pod>;
   /** Tells what wakes pods, until the signal aborts. */
   readonly start: (signal: AbortSignal) => void;
 }
@@ -38,7 +50,11 @@ const maxConflicts = 5;
 
 interface State {
   readonly allocated: readonly { readonly claim: Claim; readonly matches: NodeMatcher }[];
-  readonly input: AllocationInput | undefined;
+  readonly input: AllocationInput;
+  /** Extended resources of the pod that devices may stand for. */
+  readonly extended: readonly string[];
+  /** The claim for those which a node lacks, by their names. */
+  readonly extendedClaims: Map<string, ExtendedClaim>;
   readonly byNode: Map<string, readonly Allocation[]>;
 }
 
@@ -71,7 +87,8 @@ export function dynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin<St
       return 'refused' in found ? found.refused : undefined;
     },
     preFilter(pod) {
-      if ((pod.pod.spec.resourceClaims?.length ?? 0) === 0) return { skip: true };
+      const extended = delegated(pod, deps.classForResource);
+      if ((pod.pod.spec.resourceClaims?.length ?? 0) + extended.length === 0) return { skip: true };
       const found = claimsOf(pod, deps);
       if ('refused' in found) return found;
       const why = found.claims.map((claim) => unusable(claim, pod, deps)).find((each) => each !== undefined);
@@ -88,16 +105,23 @@ export function dynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin<St
       });
       const taken = takenBy(deps.claims());
       for (const id of takenBy(promised())) taken.add(id);
-      const input =
-        pending.length === 0
-          ? undefined
-          : { claims: pending, pools: poolsOf(deps.slices(), deps.taintRules()), taken, class: deps.class };
-      return { state: { allocated, input, byNode: new Map() } };
+      const searches = pending.length + extended.length > 0;
+      const pools = searches ? poolsOf(deps.slices(), deps.taintRules()) : [];
+      const input = { claims: pending, pools, taken, class: deps.class };
+      return { state: { allocated, input, extended, extendedClaims: new Map(), byNode: new Map() } };
     },
-    filter(_pod, node, { allocated, input, byNode }) {
+    filter(pod, node, { allocated, input, extended, extendedClaims, byNode }) {
       for (const { matches } of allocated) if (!matches(node)) return refusedNode;
-      if (input === undefined) return undefined;
-      const found = tryAllocate(input, node);
+      const missing = missingOn(node, extended);
+      const claims = [...input.claims];
+      if (missing.length > 0) {
+        const key = missing.join(' ');
+        let made = extendedClaims.get(key);
+        if (made === undefined) extendedClaims.set(key, (made = extendedClaim(pod, missing, deps.classForResource)));
+        claims.push(made.claim);
+      }
+      if (claims.length === 0) return undefined;
+      const found = tryAllocate({ ...input, claims }, node);
       if (found === undefined) return refusedAllocation;
       byNode.set(node.name, found);
       return undefined;
@@ -124,7 +148,10 @@ export function dynamicResources(deps: DynamicResourcesDeps): SchedulerPlugin<St
     async preBind(pod, _nodeName, signal) {
       const mine = reserved.get(pod.uid);
       if (mine === undefined) return undefined;
-      for (const allocation of mine.allocations) await write(allocation.claim, allocation, pod, deps, signal);
+      for (const allocation of mine.allocations) {
+        if (isExtendedClaim(allocation.claim)) await writeExtended(allocation, pod, deps, signal);
+        else await write(allocation.claim, allocation, pod, deps, signal);
+      }
       for (const claim of mine.claims) await write(claim, undefined, pod, deps, signal);
       return undefined;
     },
@@ -184,6 +211,32 @@ function tryAllocate(input: AllocationInput, node: Parameters<typeof allocate>[1
       return undefined;
     throw error;
   }
+}
+
+/** Makes the claim that the pod did not, or takes the one of an attempt before, and tells the kubelet which request is whose. */
+async function writeExtended(
+  allocation: Allocation,
+  pod: PodInfo,
+  deps: DynamicResourcesDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { fieldManager: 'kube-scheduler', signal };
+  const names = delegated(pod, deps.classForResource);
+  const wanted = new Set(allocation.claim.spec.devices.requests.map(({ name }) => name));
+  const before = deps
+    .claims()
+    .find((claim) => isExtendedClaim(claim) && claim.metadata.ownerReferences?.some(({ uid }) => uid === pod.uid));
+  const claim = before ?? (await deps.claimClient.create(newExtendedClaim(pod, allocation.claim), options));
+  await write(claim, allocation, pod, deps, signal);
+  const requestMappings = extendedClaim(pod, names, deps.classForResource).mappings.filter(({ requestName }) =>
+    wanted.has(requestName),
+  );
+  const status = { extendedResourceClaimStatus: { resourceClaimName: claim.metadata.name, requestMappings } };
+  await deps.podClient.patch(
+    { namespace: pod.namespace, name: pod.name },
+    { type: 'strategic', body: { metadata: { uid: pod.uid }, status } },
+    { ...options, subresource: 'status' },
+  );
 }
 
 /** Writes the allocation and the pod as a user into the claim's status, first guarding the claim against deletion. */

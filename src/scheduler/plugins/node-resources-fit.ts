@@ -89,7 +89,11 @@ interface FitState {
   readonly nothing: boolean;
 }
 
-export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): SchedulerPlugin<FitState> {
+/** `byDevices`: is this resource, where a node does not offer it, for DynamicResources to find? */
+export function nodeResourcesFit(
+  args: NodeResourcesFitArgs = {},
+  byDevices: (resourceName: string) => boolean = () => false,
+): SchedulerPlugin<FitState> {
   const scoreOf = strategy(args);
   const resources = args.scoringStrategy?.resources ?? defaultResources;
   const ignored = new Set(args.ignoredResources);
@@ -108,7 +112,9 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): SchedulerPlug
       requests.cpuMilli <= allocatable.cpuMilli &&
       requests.memoryBytes <= allocatable.memoryBytes &&
       requests.ephemeralBytes <= allocatable.ephemeralBytes &&
-      scalars.every(([name, amount]) => amount <= allocatable.get(name))
+      scalars.every(
+        ([name, amount]) => amount <= allocatable.get(name) || (allocatable.get(name) === 0 && byDevices(name)),
+      )
     );
   };
   return {
@@ -138,13 +144,18 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): SchedulerPlug
             state.scalars.length === 0))
       )
         return undefined;
-      return explain(node, state, full);
+      return explain(node, state, full, byDevices);
     },
     score: (pod, node) => score(pod, node, resources, scoreOf),
   };
 }
 
-function explain(node: NodeInfo, { requests, scalars, nothing }: FitState, full: boolean): RefusedBy | undefined {
+function explain(
+  node: NodeInfo,
+  { requests, scalars, nothing }: FitState,
+  full: boolean,
+  byDevices: (resourceName: string) => boolean,
+): RefusedBy | undefined {
   const reasons: string[] = [];
   let hopeless = false;
   if (full) reasons.push(tooMany);
@@ -157,7 +168,7 @@ function explain(node: NodeInfo, { requests, scalars, nothing }: FitState, full:
     check('cpu', requests.cpuMilli);
     check('memory', requests.memoryBytes);
     check('ephemeral-storage', requests.ephemeralBytes);
-    for (const [name, wanted] of scalars) check(name, wanted);
+    for (const [name, wanted] of scalars) if (node.allocatable.get(name) > 0 || !byDevices(name)) check(name, wanted);
   }
   return reasons.length === 0 ? undefined : refusedFor(reasons, hopeless);
 }
