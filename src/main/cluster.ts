@@ -1,4 +1,5 @@
 // Owns a whole cluster in this process: `startCluster()` for tests and programs, and what `k8ts up` runs.
+import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -23,6 +24,7 @@ import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
 import { removeNode } from './teardown.ts';
 import { startRealNode } from './components/real-node.ts';
+import { startSimulatedNodes } from './components/simulated-nodes.ts';
 import { guard } from './data-directory.ts';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
@@ -88,6 +90,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const serviceSubnet = options.serviceSubnet ?? defaultServiceSubnet;
   const podSubnet = options.podSubnet ?? defaultPodSubnet;
   const address = hostAddress();
+  if (options.dataDir !== undefined) makeFolders(options.dataDir, 'pki', 'store');
   let store: Store | undefined;
   const stop = async (): Promise<void> => {
     await deps.group.stop();
@@ -135,6 +138,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       startScheduler(component, deps);
     });
     if (options.node === 'real') await addRealNode(options, address, pki, component, deps, show);
+    else if (options.node !== 'none') {
+      const count = options.nodes ?? 1;
+      await show.stage(`Simulated nodes: ${count}`, () => startSimulatedNodes({ count }, component, deps));
+    }
     return clusterOf(
       serving.port,
       component('k8ts', { name: 'kubernetes-admin', groups: ['system:masters'] }).client,
@@ -225,6 +232,12 @@ function clusterOf(
     }),
     stop: () => (stopped ??= stop()),
   };
+}
+
+function makeFolders(path: string, ...names: readonly string[]): void {
+  guard(path, () => {
+    for (const name of names) mkdirSync(join(path, name), { recursive: true, mode: 0o700 });
+  });
 }
 
 function openClusterPki(

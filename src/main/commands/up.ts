@@ -114,6 +114,12 @@ function keptRecord(config: ClusterConfig, { record, path }: DataDirectory) {
 async function hostTools(config: ClusterConfig, environment: Environment, show: Progress): Promise<HostTools> {
   const why = whyNoRealNode(environment);
   if (why !== undefined) throw new UserError(`a real node cannot run here: ${why}`, 'use --node simulated');
+  if ((config.nodes ?? 1) > 1) {
+    throw new UserError(
+      'a host is one real node',
+      'use --node simulated for more, or join other hosts with `k8ts kubelet`',
+    );
+  }
   const path = environment.variables['PATH'] ?? '';
   const found = findHostTools(path);
   return found.missing.length === 0 ? found : provideHostTools(path, config.install ?? true, show);
