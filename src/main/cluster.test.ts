@@ -29,14 +29,12 @@ async function until<T>(
 }
 
 function deploymentReady(cluster: Cluster, replicas: number) {
-  const events = cluster.client
-    .resource(deployments)
-    .watch({
-      namespace: 'default',
-      sendInitialEvents: true,
-      allowWatchBookmarks: true,
-      resourceVersionMatch: 'NotOlderThan',
-    });
+  const events = cluster.client.resource(deployments).watch({
+    namespace: 'default',
+    sendInitialEvents: true,
+    allowWatchBookmarks: true,
+    resourceVersionMatch: 'NotOlderThan',
+  });
   return until(
     events,
     ({ status, metadata, spec }) =>
