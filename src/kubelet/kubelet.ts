@@ -5,6 +5,7 @@ import type { ContainerImage, NodeStatus } from '../api/generated/core.v1.ts';
 import { nodes, pods, services } from '../api/generated/resources.ts';
 import type { Frozen } from '../api/meta.ts';
 import { sleep } from '../base/clock.ts';
+import type { MetricsRegistry } from '../base/metrics.ts';
 import { deferred, taskGroup } from '../base/task-group.ts';
 import { type EventBroadcaster, eventBroadcaster } from '../client/events.ts';
 import { refusal } from './admission.ts';
@@ -165,6 +166,7 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
         },
       ));
     listening.port = listener?.port ?? 0;
+    observe(deps.metrics, node, set);
     const pressure = pressureWatch(node, set, given.rootFolder, () => agent.touch());
     watched.pressure = pressure;
     return { node, agent, pods: set, events, statuses, listener, pressure };
@@ -288,6 +290,19 @@ export function kubelet(options: KubeletOptions, deps: KubeletDeps): Kubelet {
       }
     }
   }
+}
+
+function observe(metrics: MetricsRegistry, { runtime, nodeName }: NodeContext, set: NodePods): void {
+  const containers = (state: string) => () =>
+    runtime.list().reduce((total, pod) => total + pod.containers.filter((each) => each.state === state).length, 0);
+  metrics.gauges('kubelet_node_name', "The node's name. The count is always 1.", ['node']).of(nodeName).set(1);
+  metrics.observed('kubelet_active_pods', 'Pods that this kubelet takes care of', () => set.list().length);
+  metrics.observed(
+    'kubelet_running_pods',
+    'Pods with a ready sandbox',
+    () => runtime.list().filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
+  );
+  metrics.observed('kubelet_running_containers', 'Containers that run', containers('running'));
 }
 
 function withPressure(health: NodeHealth, pressure: Pressure | undefined): NodeHealth {

@@ -144,7 +144,7 @@ function createV2(mount: string, path: string, sums: Sums): void {
     // A controller is available below only where its parent hands it down.
     const available = readIfThere(join(folder, 'cgroup.controllers')).trim().split(/\s+/);
     for (const controller of ['cpu', 'memory', 'pids', 'cpuset'])
-      if (available.includes(controller)) writeIfThere(join(folder, 'cgroup.subtree_control'), `+${controller}`);
+      if (available.includes(controller)) handDown(folder, controller);
     folder = join(folder, part);
     mkdirSync(folder, { recursive: true });
   }
@@ -154,16 +154,32 @@ function createV2(mount: string, path: string, sums: Sums): void {
   if (sums.memoryLimitBytes > 0) writeIfThere(join(folder, 'memory.max'), sums.memoryLimitBytes);
 }
 
+/** A cgroup with processes of its own hands nothing down (only the machine's root may): they move into a child, as kind does. */
+function handDown(folder: string, controller: string): void {
+  const file = join(folder, 'cgroup.subtree_control');
+  try {
+    writeFileSync(file, `+${controller}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return;
+    const child = join(folder, 'init');
+    mkdirSync(child, { recursive: true });
+    for (const pid of readIfThere(join(folder, 'cgroup.procs')).split('\n').filter(Boolean))
+      writeIfThere(join(child, 'cgroup.procs'), pid);
+    writeIfThere(file, `+${controller}`);
+  }
+}
+
 /** Hosts differ in which files a cgroup has: a limit that has no file cannot be kept there. */
 function writeIfThere(file: string, value: number | string): void {
   try {
     writeFileSync(file, String(value));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'EACCES' && code !== 'EPERM' && code !== 'EINVAL' && code !== 'EBUSY')
-      throw error;
+    if (!tolerated.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
+
+/** No such file, not ours to write, a value that this kernel does not take, in use, or a process that ended. */
+const tolerated: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'EPERM', 'EINVAL', 'EBUSY', 'ESRCH']);
 
 function readIfThere(file: string): string {
   try {

@@ -35,7 +35,8 @@ export interface ContainerdSettings {
   readonly cniBinFolder: string;
   /** Hosts without CAP_SYS_RESOURCE cannot lower an oom score: runc would fail to start every sandbox. */
   readonly restrictOomScoreAdj: boolean;
-  readonly snapshotter: string;
+  /** Default: overlayfs, or native where the data directory cannot carry overlays. */
+  readonly snapshotter?: string;
   /** A folder of `<registry host>/hosts.toml` files; absent: registries as they are named. */
   readonly registryConfigFolder?: string;
 }
@@ -66,7 +67,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.tracing.proc
   tolerate_missing_hugetlb_controller = true
 
   [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = ${text(settings.snapshotter)}
+    snapshotter = ${text(settings.snapshotter ?? 'overlayfs')}
     default_runtime_name = "runc"
 
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]

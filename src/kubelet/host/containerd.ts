@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { type Clock, sleep } from '../../base/clock.ts';
+import { snapshotterFor } from './kernel.ts';
 import { connectCri } from '../cri.ts';
 import {
   type ContainerdPaths,
@@ -46,7 +47,8 @@ export async function ensureContainerd(options: ContainerdOptions, signal?: Abor
     mkdirSync(folder, { recursive: true, mode: 0o711 });
   rmSync(paths.socket, { force: true });
   rmSync(`${paths.socket}.ttrpc`, { force: true });
-  writeFileSync(paths.config, containerdConfig(paths, options));
+  const snapshotter = options.snapshotter ?? snapshotterFor(paths.root, readFileSync('/proc/self/mountinfo', 'utf8'));
+  writeFileSync(paths.config, containerdConfig(paths, { ...options, snapshotter }));
   const pid = start(options);
   const deadline = options.clock.monotonic() + startTimeoutMs;
   while (!(await answers(endpoint, 2000))) {

@@ -15,6 +15,19 @@ export function readCapSysResource(): boolean {
   return hasCapSysResource(readFileSync('/proc/self/status', 'utf8'));
 }
 
+/** Overlays cannot stand on an overlay, as the file systems of most containers are: plain copies do there. */
+export function snapshotterFor(folder: string, mountInfo: string): 'overlayfs' | 'native' {
+  let best = { point: '', type: '' };
+  for (const line of mountInfo.split('\n')) {
+    const [before = '', after = ''] = line.split(' - ');
+    const point = before.split(' ')[4] ?? '';
+    const isAbove = folder === point || folder.startsWith(point.endsWith('/') ? point : `${point}/`);
+    // Of mounts on one place the last one counts.
+    if (point !== '' && isAbove && point.length >= best.point.length) best = { point, type: after.split(' ')[0] ?? '' };
+  }
+  return best.type === 'overlay' ? 'native' : 'overlayfs';
+}
+
 /** Packets between pods and outward pass the host, and bridged ones pass iptables (Services between pods of one node). */
 const wanted: readonly { readonly path: string; readonly value: string; readonly optional: boolean }[] = [
   { path: '/proc/sys/net/ipv4/ip_forward', value: '1', optional: false },

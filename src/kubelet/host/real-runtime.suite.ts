@@ -47,7 +47,6 @@ export async function realRuntime(bridge: string, podCidr: string): Promise<Suit
     sandboxImage: pauseImageName,
     cniBinFolder: tools.cniBinFolder!,
     restrictOomScoreAdj: !readCapSysResource(),
-    snapshotter: 'overlayfs',
   });
   const cri = await connectCri(endpoint);
   const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');

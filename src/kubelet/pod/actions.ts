@@ -13,7 +13,7 @@ import { sandboxConfig } from '../runtime/sandbox-config.ts';
 import { StartError } from './config-error.ts';
 import { logFolderOf, podFolder } from './folders.ts';
 import { runHook } from './hooks.ts';
-import { hostNames, hostsFile, podDns } from './network-files.ts';
+import { hasOwnHosts, hostNames, hostsFile, podDns } from './network-files.ts';
 import type { NodeContext } from './node-context.ts';
 import { type Action } from './plan.ts';
 import { allContainersOf, type FrozenPod, resourcesText } from './pod-words.ts';
@@ -88,7 +88,7 @@ export async function start(
   const container = allContainersOf(pod).find(({ name }) => name === action.name);
   if (container === undefined) throw new StartError('CreateContainerError', `the pod has no container ${action.name}`);
   const ips = podIps(node, pod, runtime);
-  if (!pod.spec.hostNetwork) await writeHosts(node, pod, ips);
+  if (hasOwnHosts(pod)) await writeHosts(node, pod, ips);
   const target = (container as { targetContainerName?: string }).targetContainerName;
   const targetId = target === undefined ? undefined : newest(runtime, target)?.id;
   const id = await startContainer(
@@ -125,7 +125,8 @@ export async function resize({ node, pod }: ActionContext, action: Extract<Actio
 
 async function writeHosts(node: NodeContext, pod: FrozenPod, ips: readonly string[]): Promise<void> {
   const file = join(podFolder(node.folders, pod.metadata.uid), 'etc-hosts');
-  const text = hostsFile(pod, hostNames(pod, node.nodeName, node.dns().clusterDomain), ips, '');
+  const hostFile = pod.spec.hostNetwork ? await readFile('/etc/hosts', 'utf8').catch(() => '') : '';
+  const text = hostsFile(pod, hostNames(pod, node.nodeName, node.dns().clusterDomain), ips, hostFile);
   const before = await readFile(file, 'utf8').catch(() => undefined);
   if (before === text) return;
   await mkdir(dirname(file), { recursive: true });

@@ -74,6 +74,11 @@ export function hostNames(pod: FrozenPod, nodeName: string, clusterDomain: strin
   };
 }
 
+/** On the host's network a pod has the host's file, unless it adds to it. */
+export function hasOwnHosts(pod: FrozenPod): boolean {
+  return !pod.spec.hostNetwork || (pod.spec.hostAliases?.length ?? 0) > 0;
+}
+
 export function hostsFile(pod: FrozenPod, names: HostNames, podIps: readonly string[], hostFile: string): string {
   const lines = pod.spec.hostNetwork
     ? ['# Kubernetes-managed hosts file (host network).', hostFile.trimEnd()]

@@ -17,6 +17,7 @@ import { expand } from './expand.ts';
 import type { FieldContext } from './field-ref.ts';
 import { containerLogPath, logFolderOf, podFolder } from './folders.ts';
 import { runHook } from './hooks.ts';
+import { hasOwnHosts } from './network-files.ts';
 import type { NodeContext } from './node-context.ts';
 import { ephemeralContainersOf, type FrozenContainer, type FrozenPod } from './pod-words.ts';
 
@@ -235,7 +236,7 @@ async function mounts(
   }
   const folder = podFolder(node.folders, pod.metadata.uid);
   const taken = new Set(result.map(({ containerPath }) => containerPath));
-  if (!taken.has('/etc/hosts') && !pod.spec.hostNetwork)
+  if (!taken.has('/etc/hosts') && hasOwnHosts(pod))
     result.push({ containerPath: '/etc/hosts', hostPath: join(folder, 'etc-hosts'), readonly: false });
   const messages = join(folder, 'containers', container.name);
   await mkdir(messages, { recursive: true });
