@@ -77,6 +77,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly defaultPropagation?: 'background' | 'orphan';
   /** Where the scale subresource reads and writes; default spec.replicas, status.replicas, spec.selector. */
   readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; readonly selector?: string };
+  /** For a version that is not the one stored: its own `validate` and `validateUpdate` hold, not those of the stored one. */
+  readonly judgesItself?: boolean;
   /** For a version that is not the one stored: the ways between them. Both answer with new objects. */
   readonly convert?: {
     readonly toStorage: (obj: Frozen<T>) => KubeObject;

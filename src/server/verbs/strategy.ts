@@ -41,10 +41,18 @@ export function prepareNew(served: Served, object: KubeObject, about: StrategyCo
   }
 }
 
+/** Whose validation holds, and the form in which it sees objects. */
+function judgeOf(served: Served): { judge: Resource; seen: (object: Frozen<KubeObject>) => Frozen<KubeObject> } {
+  return served.resource.judgesItself === true
+    ? { judge: served.resource, seen: (object) => fromStorage(served, object) }
+    : { judge: rulesOf(served), seen: (object) => object };
+}
+
 export function validateNew(served: Served, object: KubeObject, request: ApiRequest): void {
   const rules = rulesOf(served);
   const frozen = object as Frozen<KubeObject>;
-  refuse(rules, object.metadata.name, [...validateMetadata(frozen, rules), ...rules.validate(frozen)]);
+  const { judge, seen } = judgeOf(served);
+  refuse(rules, object.metadata.name, [...validateMetadata(frozen, judge), ...judge.validate(seen(frozen))]);
   for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
 }
 
@@ -101,8 +109,9 @@ export function validateChange(
   const frozen = next as Frozen<KubeObject>;
   const errors = validateMetadataUpdate(frozen, prev);
   if (subresource === '') {
-    if (rules.validateUpdateAlone !== true) errors.push(...rules.validate(frozen));
-    errors.push(...(rules.validateUpdate?.(frozen, prev) ?? []));
+    const { judge, seen } = judgeOf(served);
+    if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));
+    errors.push(...(judge.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   } else errors.push(...(rules.subresources?.[subresource]?.validateUpdate?.(frozen, prev) ?? []));
   refuse(rules, next.metadata.name, errors);
   const warnings =

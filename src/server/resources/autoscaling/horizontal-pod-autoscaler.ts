@@ -172,7 +172,11 @@ export const horizontalPodAutoscalerV1 = defineResource<HpaV1>(autoscalingV1Hori
     cell: (obj: Frozen<HpaV1>, nowMs: number) => column.cell(fromV1(obj) as Frozen<Hpa>, nowMs),
   })),
   convert: {
-    toStorage: (obj) => fromV1(obj) as unknown as KubeObject,
+    toStorage(obj) {
+      const converted = fromV1(obj);
+      applyDefaults(converted);
+      return converted;
+    },
     fromStorage: (obj) => toV1(obj as unknown as Frozen<Hpa>),
   },
   subresources: {

@@ -69,5 +69,6 @@ export const endpoints = defineResource<Endpoints>(ref, {
   },
   validate: (obj) => validate(obj).list,
   warnings: () => ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
+  createOnUpdate: true,
   columns: [nameColumn, { name: 'Endpoints', type: 'string', cell: endpointsText }, ageColumn],
 });

@@ -93,6 +93,7 @@ function applyItemDefaults(item: LimitRangeItem): void {
 }
 
 export const limitRange = defineResource<LimitRange>(limitRanges, {
+  createOnUpdate: true,
   shortNames: ['limits'],
   applyDefaults(obj) {
     for (const item of obj.spec?.limits ?? []) applyItemDefaults(item);

@@ -74,6 +74,7 @@ function externalText({ spec, status }: Frozen<Service>): string {
 }
 
 export const service = defineResource<Service>(services, {
+  createOnUpdate: true,
   shortNames: ['svc'],
   categories: ['all'],
   validateName: (name, isPrefix) => [...labelName(name, isPrefix)],

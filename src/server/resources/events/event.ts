@@ -148,6 +148,7 @@ export const eventsEvent = defineResource<modern.Event>(eventsV1Events, {
     reportingController: ({ reportingController }) => reportingController ?? '',
     type: ({ type }) => type ?? '',
   },
+  judgesItself: true,
   columns: columns.map((column) => ({
     ...column,
     cell: (obj: Frozen<modern.Event>, nowMs: number) => column.cell(toCore(obj) as Frozen<core.Event>, nowMs),
