@@ -57,8 +57,14 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectable?: Readonly<Record<string, (obj: Frozen<T>) => string>>;
   readonly columns?: readonly Column<T>[];
+  /** What a table says of a row beside its cells. */
+  rowConditions?(obj: Frozen<T>): { type: string; status: string; reason: string; message: string }[];
   /** "status", "scale", …: those whose object is this one and that need rules of their own. */
   readonly subresources?: Readonly<Record<string, Subresource<T>>>;
+  /** Told to whoever asks for it, whatever the verb and the outcome. */
+  readonly deprecated?: string;
+  /** Told when DELETE does not say what becomes of dependents. */
+  readonly deleteWarning?: string;
   /** PUT of an absent name creates it. */
   readonly createOnUpdate?: boolean;
   /** PUT without resourceVersion is accepted. Default true. */

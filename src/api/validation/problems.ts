@@ -10,6 +10,15 @@ export class Problems {
     return this.list.length;
   }
 
+  /** For checks that see the same thing twice: each error once. */
+  distinct(): FieldError[] {
+    const seen = new Set<string>();
+    return this.list.filter(({ field, message }) => {
+      const text = `${field}: ${message}`;
+      return !seen.has(text) && seen.add(text);
+    });
+  }
+
   required(path: string, detail = ''): void {
     this.list.push(make.required(path, detail));
   }

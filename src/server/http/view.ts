@@ -75,13 +75,16 @@ function row(
   nowMs: number,
   bookmark: boolean,
 ): object {
-  const columns = columnsOf(served.collection?.storage ?? served.resource);
+  const rules = served.collection?.storage ?? served.resource;
+  const columns = columnsOf(rules);
+  const conditions = bookmark ? [] : (rules.rowConditions?.(stored) ?? []);
   const cells = bookmark
     ? columns.map((_, at) => (at === 0 ? '' : null))
     : columns.map(({ cell }) => cell(stored, nowMs) ?? null);
   return {
     cells,
-    ...(include !== 'None' && { object: include === 'Object' ? object : partial(object, form.asVersion) }),
+    ...(conditions.length > 0 && { conditions }),
+    object: include === 'None' ? null : include === 'Object' ? object : partial(object, form.asVersion),
   };
 }
 

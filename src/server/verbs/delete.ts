@@ -37,6 +37,7 @@ export async function remove(parts: Parts, request: ApiRequest, served: Served):
   if (orphanWarning !== undefined && choices.propagationPolicy === undefined) warn(request, orphanWarning);
   const { entry, gone } = await removeOne(parts, request, served, request.info.namespace, request.info.name, choices);
   const rules = rulesOf(served);
+  if (rules.deleteWarning !== undefined && choices.propagationPolicy === undefined) warn(request, rules.deleteWarning);
   if (!gone || rules.deleteReturnsObject === true)
     return { type: 'object', code: 200, object: entry.object, entry, served };
   return { type: 'object', code: 200, object: success(served, entry.object) };

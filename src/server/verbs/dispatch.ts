@@ -3,6 +3,7 @@ import { badRequest, notFound, statusError } from '../../api/status-error.ts';
 import { actionKey } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
+import { warn } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { create } from './create.ts';
 import { remove, removeCollection } from './delete.ts';
@@ -50,6 +51,7 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   if (info.name === '.' || info.name === '..' || info.name.includes('%'))
     throw badRequest(`invalid resource name ${JSON.stringify(info.name)}: [may not contain '%']`);
   const { resource } = served;
+  if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   if (info.subresource === '') {
     const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
     if (served.collection === undefined || action !== undefined) {

@@ -11,6 +11,7 @@ import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { checkKind, readObject } from './body.ts';
 import { writeOptions } from './options.ts';
+import { recordWrite } from './field-managers.ts';
 import { patchOther } from './patch.ts';
 import { objectKey } from './read.ts';
 import { change } from './update.ts';
@@ -92,6 +93,9 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
       const wanted = isPatch
         ? ((await patchOther(request, freeze(current) as unknown as Frozen<KubeObject>, scaleKind)) as unknown as Scale)
         : (checkKind(structuredClone(body!), scaleKind) as unknown as Scale);
+      const named = wanted.metadata.name;
+      if (named !== undefined && named !== '' && named !== name)
+        throw badRequest(`the name of the object (${named}) does not match the name on the URL (${name})`);
       const version = wanted.metadata.resourceVersion ?? '';
       if (version !== '' && version !== String(entry.revision))
         throw statusError(
@@ -109,7 +113,8 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
       let target = next as unknown as Record<string, unknown>;
       for (const part of parts_.slice(0, -1)) target = (target[part] ??= {}) as Record<string, unknown>;
       target[parts_.at(-1)!] = replicas;
-      return { next, recorded: false };
+      recordWrite(served, entry.object, next, options, 'scale', request.arrivedMs);
+      return { next, recorded: true };
     },
     '',
   );

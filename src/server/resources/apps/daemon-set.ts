@@ -72,6 +72,7 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
     }
     spec.revisionHistoryLimit ??= 10;
     applyTemplateDefaults(spec);
+    (obj.metadata.annotations ??= {})[templateGeneration] ??= '0';
   },
   prepareForCreate(obj) {
     obj.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };

@@ -22,8 +22,8 @@ export function replicaStatusErrors(status: object): FieldError[] {
     'fullyLabeledReplicas',
     'readyReplicas',
     'availableReplicas',
-    'terminatingReplicas',
     'observedGeneration',
+    'terminatingReplicas',
   ]);
   validateNoMoreThan(problems, 'status', status, [
     ['fullyLabeledReplicas', 'replicas'],

@@ -7,7 +7,7 @@ import type {
   MetricStatus,
 } from '../../../api/generated/autoscaling.v2.ts';
 import { autoscalingV1HorizontalPodAutoscalers, horizontalPodAutoscalers } from '../../../api/generated/resources.ts';
-import type { Frozen, KubeObject } from '../../../api/meta.ts';
+import type { Frozen } from '../../../api/meta.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';

@@ -36,7 +36,7 @@ export function applyJobSpecDefaults(spec: JobSpec): void {
   spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
   spec.manualSelector ??= false;
   for (const rule of spec.podFailurePolicy?.rules ?? [])
-    for (const condition of rule.onPodConditions ?? []) condition.status ??= 'True';
+    for (const condition of rule.onPodConditions ?? []) condition.status ||= 'True';
   applyTemplateDefaults(spec);
 }
 
@@ -118,6 +118,8 @@ const columns: readonly Column<Job>[] = [
 const strategy = specStrategy<Job>(() => ({}));
 
 export const job = defineResource<Job>(jobs, {
+  deleteWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   categories: ['all'],
   ...strategy,
   applyDefaults(obj) {

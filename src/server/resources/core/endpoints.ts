@@ -68,7 +68,7 @@ export const endpoints = defineResource<Endpoints>(ref, {
     for (const subset of subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
   },
   validate: (obj) => validate(obj).list,
-  warnings: () => ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
+  deprecated: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   createOnUpdate: true,
   columns: [nameColumn, { name: 'Endpoints', type: 'string', cell: endpointsText }, ageColumn],
 });

@@ -98,6 +98,9 @@ export const limitRange = defineResource<LimitRange>(limitRanges, {
   applyDefaults(obj) {
     for (const item of obj.spec?.limits ?? []) applyItemDefaults(item);
   },
+  // Without generation, though it has a spec.
+  prepareForCreate() {},
+  prepareForUpdate() {},
   validate({ spec }) {
     const problems = new Problems();
     const seen = new Set<string>();

@@ -70,9 +70,10 @@ function validateUpdate(next: Frozen<Node>, prev: Frozen<Node>): Problems {
     if (seen.has(key)) problems.duplicate(`status.addresses[${at}]`, address);
     seen.add(key);
   });
+  validateDeclaredFeatures(problems, next.status?.declaredFeatures ?? []);
   validateRanges(problems, next.spec?.podCIDRs ?? [], prev.spec?.podCIDRs ?? []);
   if (prev.spec?.providerID && prev.spec.providerID !== next.spec?.providerID)
-    problems.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
+    problems.invalid('spec.providerID', next.spec?.providerID, 'field is immutable once set');
   if (next.spec?.configSource !== undefined)
     validateConfigSource(problems, 'spec.configSource', next.spec.configSource, false);
   for (const field of ['assigned', 'active', 'lastKnownGood'] as const) {
@@ -83,6 +84,16 @@ function validateUpdate(next: Frozen<Node>, prev: Frozen<Node>): Problems {
   if ((next.spec?.externalID ?? '') !== (prev.spec?.externalID ?? ''))
     problems.forbidden('spec.externalID', 'may not be updated');
   return problems;
+}
+
+/** Names of features, sorted, each once. */
+function validateDeclaredFeatures(problems: Problems, features: readonly string[]): void {
+  features.forEach((feature, at) => {
+    const path = `status.declaredFeatures[${at}]`;
+    if (!/^[A-Z][A-Za-z0-9]*(\/[A-Z][A-Za-z0-9]*)*$/.test(feature))
+      problems.invalid(path, feature, 'must be words in upper camel case, with "/" between them');
+    if (at > 0 && feature <= features[at - 1]!) problems.invalid(path, feature, 'must be sorted and unique');
+  });
 }
 
 /** A node keeps the ranges that it was given first. */

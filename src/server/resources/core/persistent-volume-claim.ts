@@ -61,7 +61,9 @@ function validateChange(
   if (next.status?.phase === 'Bound' && after.resources?.requests !== undefined)
     if (oldSize === undefined) delete after.resources.requests['storage'];
     else after.resources.requests['storage'] = oldSize;
-  if (before.volumeAttributesClassName === undefined) delete after.volumeAttributesClassName;
+  if (next.status?.phase !== 'Bound') {
+    // Only bound claims change their class.
+  } else if (before.volumeAttributesClassName === undefined) delete after.volumeAttributesClassName;
   else after.volumeAttributesClassName = before.volumeAttributesClassName;
   if (!same(after, before) || (before.storageClassName === '') !== (after.storageClassName === ''))
     problems.forbidden(
@@ -103,7 +105,7 @@ function validateStatus(problems: Problems, { spec, status }: Frozen<PersistentV
   };
   for (const name in status?.capacity) amount(`status.capacity[${name}]`, status.capacity[name]!);
   for (const name in status?.allocatedResourceStatuses) {
-    const path = 'status.allocatedResourceStatus';
+    const path = 'status.allocatedResourceStatuses';
     validateAllocatedName(problems, path, name);
     if (!resizeStates.includes(status.allocatedResourceStatuses[name]!))
       problems.notSupported(path, name, resizeStates);

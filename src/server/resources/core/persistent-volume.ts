@@ -323,8 +323,6 @@ const oldSources: Readonly<Partial<Record<keyof PersistentVolumeSpec, string>>> 
   scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
   storageos: 'deprecated in v1.22, non-functional in v1.25+',
   glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
-  flocker: 'deprecated in v1.22, non-functional in v1.25+',
-  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
   cephfs: 'deprecated in v1.28, non-functional in v1.31+',
   rbd: 'deprecated in v1.28, non-functional in v1.31+',
 };

@@ -37,12 +37,13 @@ export const status: Subresource<Pod> = {
 /** Everything but `take`s fields is as it was. */
 function onlySpec(next: Pod, prev: Frozen<Pod>, take: (from: Pod['spec'], to: Pod['spec']) => void): void {
   const wanted = next.spec;
-  const { name, namespace, uid, resourceVersion } = next.metadata;
+  const { name, namespace, uid, resourceVersion, managedFields } = next.metadata;
   const stored = thaw<Pod>(prev);
   next.spec = stored.spec;
   if (stored.status !== undefined) next.status = stored.status;
   next.metadata = { ...stored.metadata, name, uid, resourceVersion };
   if (namespace !== undefined) next.metadata.namespace = namespace;
+  if (managedFields !== undefined) next.metadata.managedFields = managedFields;
   take(wanted, next.spec);
   raiseGeneration(next, prev);
 }

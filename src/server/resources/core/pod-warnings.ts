@@ -2,7 +2,7 @@
 import type { Container, Pod, PodSpec, Volume } from '../../../api/generated/core.v1.ts';
 import type { ObjectMeta } from '../../../api/generated/meta.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { addressBits, ipFamily } from '../../../api/validation/formats.ts';
+import { addressBits, dnsLabel, ipFamily } from '../../../api/validation/formats.ts';
 import { containersOf } from '../../../api/validation/operating-system.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { nano } from '../../../api/validation/quantities.ts';
@@ -33,8 +33,16 @@ const deadAnnotations = {
   'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
 } as const;
 
-export function podWarnings(pod: Frozen<Pod>): string[] {
-  return podSpecWarnings('', pod.metadata, pod.spec);
+export function podWarnings(pod: Frozen<Pod>, prev?: Frozen<Pod>): string[] {
+  const warnings = podSpecWarnings('', pod.metadata, pod.spec);
+  if (prev !== undefined) return warnings;
+  warnings.push(...appArmorWarnings('metadata.annotations', pod.metadata.annotations, pod.spec, false));
+  const wrong = dnsLabel(pod.metadata.name);
+  if (wrong.length > 0)
+    warnings.push(
+      `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${wrong.join(' ')}]`,
+    );
+  return warnings;
 }
 
 /** `prefix` is "" for pods, "spec.template." for most templates. */
@@ -48,6 +56,7 @@ export function podSpecWarnings(
   return [
     ...labelWarnings(path, spec),
     ...annotationWarnings(`${prefix}metadata.annotations`, metadata?.annotations, spec),
+    ...(prefix === '' ? [] : appArmorWarnings(`${prefix}metadata.annotations`, metadata?.annotations, spec, true)),
     ...listWarnings(path, spec),
     ...(spec.volumes ?? []).flatMap((volume, at) => [...volumeWarnings(`${path}.volumes[${at}]`, volume)]),
     ...[...containersOf(path, spec)].flatMap(([here, container]) => [...containerWarnings(here, container)]),
@@ -87,6 +96,22 @@ function* labelWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> 
   }
 }
 
+/** Templates are told when they have no field; pods, whose field is made from the annotation, when they are created. */
+function* appArmorWarnings(
+  path: string,
+  annotations: Frozen<ObjectMeta>['annotations'],
+  spec: Frozen<PodSpec>,
+  fieldCounts: boolean,
+): Generator<string> {
+  if (annotations === undefined) return;
+  for (const [, { name, securityContext }] of containersOf('', spec)) {
+    const key = appArmorPrefix + name;
+    const hasField = (securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile) !== undefined;
+    if (annotations[key] !== undefined && !(fieldCounts && hasField))
+      yield `${path}[${key}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
+  }
+}
+
 function* annotationWarnings(
   path: string,
   annotations: Frozen<ObjectMeta>['annotations'],
@@ -103,10 +128,6 @@ function* annotationWarnings(
     const own = `container.${seccomp.replace(/pod$/, '')}${name}`;
     if (annotations[own] !== undefined && securityContext?.seccompProfile === undefined)
       yield `${path}[${own}]: ${moved}`;
-    const armor = appArmorPrefix + name;
-    const hasField = (securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile) !== undefined;
-    if (annotations[armor] !== undefined && !hasField)
-      yield `${path}[${armor}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
   }
 }
 

@@ -29,7 +29,7 @@ function validateUpdate(next: Frozen<Pod>, prev: Frozen<Pod>): FieldError[] {
   const problems = new Problems();
   validatePodItself(problems, next);
   validatePodChange(problems, next, prev);
-  return problems.list;
+  return problems.distinct();
 }
 
 /** Pods that will never run are gone at once; others get the time asked for, by default their own. */
@@ -44,6 +44,18 @@ function gracePeriodSeconds(pod: Frozen<Pod>, requested: number | undefined): nu
 function alignAddresses(now: Pod['status']): void {
   if (now.podIP && now.podIPs?.[0]?.ip !== now.podIP) now.podIPs = [{ ip: now.podIP }];
   else if (!now.podIP && now.podIPs?.[0]?.ip) now.podIP = now.podIPs[0].ip;
+}
+
+const completed: Readonly<Record<string, string>> = {
+  Succeeded: 'The pod has completed successfully.',
+  Failed: 'The pod failed.',
+};
+
+function rowConditions({
+  status: now,
+}: Frozen<Pod>): { type: string; status: string; reason: string; message: string }[] {
+  const message = completed[now?.phase ?? ''];
+  return message === undefined ? [] : [{ type: 'Completed', status: 'True', reason: now!.phase!, message }];
 }
 
 const text =
@@ -82,6 +94,7 @@ export const pod = defineResource<Pod>(pods, {
     'status.nominatedNodeName': text(({ status: now }) => now?.nominatedNodeName),
   },
   columns: podColumns,
+  rowConditions,
   subresources: { status, ephemeralcontainers: ephemeralContainers, resize },
   deleteReturnsObject: true,
   gracePeriodSeconds,
