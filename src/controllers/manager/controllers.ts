@@ -16,6 +16,10 @@ import { podGarbageCollector } from '../pod-gc/pod-gc.ts';
 import { daemonSetController } from '../daemonset/daemonset.ts';
 import { clusterRoleAggregationController } from '../clusterrole-aggregation/clusterrole-aggregation.ts';
 import { statefulSetController } from '../statefulset/statefulset.ts';
+import { disruptionController } from '../disruption/disruption.ts';
+import { resourceQuotaController } from '../resourcequota/resourcequota.ts';
+import { serviceAccountTokenController } from '../serviceaccount/token-secrets.ts';
+import { claimProtectionController, volumeProtectionController } from '../volume/protection.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -38,6 +42,15 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'daemonset-controller', make: daemonSetController },
   { name: 'statefulset-controller', make: statefulSetController },
   { name: 'clusterrole-aggregation-controller', make: clusterRoleAggregationController },
+  { name: 'disruption-controller', make: disruptionController },
+  { name: 'resourcequota-controller', make: resourceQuotaController },
+  {
+    name: 'serviceaccount-token-controller',
+    make: (context, { rootCaPem, signServiceAccountToken: sign }) =>
+      sign ? serviceAccountTokenController(context, { rootCaPem, sign }) : undefined,
+  },
+  { name: 'persistentvolumeclaim-protection-controller', make: claimProtectionController },
+  { name: 'persistentvolume-protection-controller', make: volumeProtectionController },
   { name: 'job-controller', make: jobController },
   { name: 'ttl-after-finished-controller', make: ttlAfterFinishedController },
   { name: 'endpoints-controller', make: endpointsController },

@@ -1,0 +1,102 @@
+// Owns keeping claims and volumes that are in use: their protection finalizers go only when nobody uses them any more.
+import { type Frozen, keyOf, type KubeObject, type ObjectKey } from '../../api/meta.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/core.v1.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/generated/resources.ts';
+import { isTerminating } from '../../api/pod-readiness.ts';
+import { isConflict, isNotFound } from '../../api/status-error.ts';
+import type { ResourceClient } from '../../client/client.ts';
+import { type Controller, type ControllerContext, self, watching } from '../framework/controller.ts';
+
+const claimFinalizer = 'kubernetes.io/pvc-protection';
+const volumeFinalizer = 'kubernetes.io/pv-protection';
+const claimIndex = 'claim';
+
+/** "namespace/name" of the claims that a pod uses, those of its ephemeral volumes too. */
+export function claimsOfPod(pod: Frozen<Pod>): string[] {
+  const { namespace = '', name } = pod.metadata;
+  return (pod.spec.volumes ?? []).flatMap((volume) => {
+    if (volume.persistentVolumeClaim) return [`${namespace}/${volume.persistentVolumeClaim.claimName}`];
+    return volume.ephemeral ? [`${namespace}/${name}-${volume.name}`] : [];
+  });
+}
+
+/** A pod that was never scheduled does not hold its claims; one that has ended does, until it is gone. */
+export function claimProtectionController(context: ControllerContext): Controller {
+  const claims = context.informers.informer(persistentVolumeClaims);
+  const podCache = context.informers.informer(pods);
+  const writer = context.informers.writer(persistentVolumeClaims);
+  podCache.addIndex(claimIndex, claimsOfPod);
+
+  function* ofPod(pod: Frozen<Pod>): Generator<ObjectKey> {
+    const isGone = podCache.get(keyOf(pod)) === undefined;
+    if (!isGone && !isTerminating(pod)) return;
+    for (const text of claimsOfPod(pod)) {
+      const [namespace = '', name = ''] = text.split('/');
+      yield { namespace, name };
+    }
+  }
+
+  async function isUsed(claim: Frozen<PersistentVolumeClaim>, signal: AbortSignal): Promise<boolean> {
+    const text = `${claim.metadata.namespace}/${claim.metadata.name}`;
+    const uses = (pod: Frozen<Pod>) => pod.spec.nodeName !== undefined && pod.spec.nodeName !== '';
+    if (podCache.indexed(claimIndex, text).some(uses)) return true;
+    // The cache may not have the newest pod yet, and a claim that is gone does not come back.
+    const live = await context.client.resource(pods).list({ namespace: claim.metadata.namespace ?? '', signal });
+    return live.items.some((pod) => uses(pod) && claimsOfPod(pod).includes(text));
+  }
+
+  return {
+    name: 'persistentvolumeclaim-protection-controller',
+    watches: [self(claims), watching(podCache, ofPod)],
+    async reconcile(key, signal) {
+      const claim = claims.get(key);
+      if (!claim) return undefined;
+      if (!isTerminating(claim)) await setFinalizer(writer, claim, claimFinalizer, true, signal);
+      else if (has(claim, claimFinalizer) && !(await isUsed(claim, signal)))
+        await setFinalizer(writer, claim, claimFinalizer, false, signal);
+      return undefined;
+    },
+  };
+}
+
+export function volumeProtectionController(context: ControllerContext): Controller {
+  const volumes = context.informers.informer(persistentVolumes);
+  const writer = context.informers.writer(persistentVolumes);
+  const isUsed = (volume: Frozen<PersistentVolume>) => volume.status?.phase === 'Bound';
+  return {
+    name: 'persistentvolume-protection-controller',
+    watches: [self(volumes)],
+    async reconcile(key, signal) {
+      const volume = volumes.get(key);
+      if (!volume) return undefined;
+      if (!isTerminating(volume)) await setFinalizer(writer, volume, volumeFinalizer, true, signal);
+      else if (!isUsed(volume)) await setFinalizer(writer, volume, volumeFinalizer, false, signal);
+      return undefined;
+    },
+  };
+}
+
+function has(obj: Frozen<KubeObject>, finalizer: string): boolean {
+  return obj.metadata.finalizers?.includes(finalizer) ?? false;
+}
+
+async function setFinalizer<T extends PersistentVolume | PersistentVolumeClaim>(
+  writer: ResourceClient<T>,
+  obj: Frozen<T>,
+  finalizer: string,
+  wanted: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const typed = obj as Frozen<KubeObject>;
+  if (has(typed, finalizer) === wanted) return;
+  const others = (typed.metadata.finalizers ?? []).filter((one) => one !== finalizer);
+  const finalizers = wanted ? [...others, finalizer] : others;
+  const { resourceVersion } = typed.metadata;
+  const body = { metadata: { finalizers: finalizers.length > 0 ? finalizers : null, resourceVersion } };
+  try {
+    await writer.patch(keyOf(typed), { type: 'merge', body }, { signal });
+  } catch (error) {
+    // A conflict brings the newer version soon, and with it the next look.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
