@@ -8,9 +8,22 @@ export interface Random {
   bytes(length: number): Uint8Array;
 }
 
+/** Asking the system costs microseconds each time, and every request needs a few bytes: they are fetched in blocks. */
+const blockBytes = 4096;
+let block = new Uint8Array(0);
+let used = 0;
+
 export const systemRandom: Random = {
   next: () => Math.random(),
-  bytes: (length) => randomBytes(length),
+  bytes(length) {
+    if (length > blockBytes / 8) return randomBytes(length);
+    if (used + length > block.length) {
+      block = randomBytes(blockBytes);
+      used = 0;
+    }
+    used += length;
+    return block.slice(used - length, used);
+  },
 };
 
 /** A reproducible source (mulberry32). Not for keys or tokens. */

@@ -20,6 +20,8 @@ import { Allocations } from './services/allocations.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
+import { authenticationConfig } from './bootstrap/authentication-config.ts';
+import { requestMetrics } from './request-metrics.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonateStage } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
@@ -132,7 +134,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     negotiateStage(),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];
-  const line = pipeline(stages, log.child('requests'));
+  const line = pipeline(stages, log.child('requests'), deps.metrics && requestMetrics(deps.metrics, clock));
   const transport = httpTransport(line, clock, random);
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
@@ -150,6 +152,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
       await follow.loaded;
       await bootstrapObjects({ catalog, transport: self, log });
+      await authenticationConfig(options, self);
       const listener = await httpListener({
         clock,
         port: options.securePort,

@@ -77,9 +77,15 @@ function readAll(source: Readable, limit: number, announced: string | undefined)
         reject(new BodyTooLarge(`the body is larger than ${limit} bytes`));
       }
     });
-    source.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    let done = false;
+    source.on('end', () => {
+      done = true;
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+    });
     source.on('error', (error) => reject(new BodyCut(error.message)));
-    source.on('close', () => reject(new BodyCut('the connection closed within the body')));
+    source.on('close', () => {
+      if (!done) reject(new BodyCut('the connection closed within the body'));
+    });
   });
 }
 

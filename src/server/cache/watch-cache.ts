@@ -30,7 +30,9 @@ export interface Watching {
 export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Both in key order: the same place is the same object. */
   #keys: string[] = [];
+  #sorted: Entry[] = [];
   readonly #indexes = new Map<string, Map<string, Set<string>>>();
   /** A ring: `#history[#first]` is the oldest kept. */
   #history: Change[] = [];
@@ -83,6 +85,7 @@ export class WatchCache {
       if (entry.revision > this.#changed) this.#changed = entry.revision;
     }
     this.#keys = [...this.#entries.keys()].sort();
+    this.#sorted = this.#keys.map((key) => this.#entries.get(key)!);
     this.#oldest = revision;
     this.#revision = revision;
     this.closeWatchers('reloaded');
@@ -94,10 +97,16 @@ export class WatchCache {
     if (entry === undefined) {
       if (previous === undefined) return;
       this.#entries.delete(key);
-      this.#keys.splice(lowerBound(this.#keys, key), 1);
+      const at = lowerBound(this.#keys, key);
+      this.#keys.splice(at, 1);
+      this.#sorted.splice(at, 1);
     } else {
       this.#entries.set(key, entry);
-      if (previous === undefined) this.#keys.splice(lowerBound(this.#keys, key), 0, key);
+      const at = lowerBound(this.#keys, key);
+      if (previous === undefined) {
+        this.#keys.splice(at, 0, key);
+        this.#sorted.splice(at, 0, entry);
+      } else this.#sorted[at] = entry;
     }
     this.#index(entry, previous);
     this.#changed = revision;
@@ -133,8 +142,29 @@ export class WatchCache {
     for (; at < this.#keys.length; at++) {
       const key = this.#keys[at]!;
       if (!key.startsWith(prefix)) return;
-      if (key !== after) yield this.#entries.get(key)!;
+      if (key !== after) yield this.#sorted[at]!;
     }
+  }
+
+  /** All of a scope that match, without the cost of a generator: most lists are this. */
+  select(scope: Scope, matches: ((entry: Entry) => boolean) | undefined): Entry[] {
+    if (scope.type === 'key' || scope.type === 'index') {
+      const all = [...this.list(scope)];
+      return matches === undefined ? all : all.filter(matches);
+    }
+    const [from, to] = scope.type === 'all' ? [0, this.#keys.length] : this.#range(`${scope.namespace}/`);
+    if (matches === undefined) return this.#sorted.slice(from, to);
+    const found: Entry[] = [];
+    for (let at = from; at < to; at++) {
+      const entry = this.#sorted[at]!;
+      if (matches(entry)) found.push(entry);
+    }
+    return found;
+  }
+
+  /** The places of the keys that begin with `prefix`, which ends in "/". */
+  #range(prefix: string): readonly [from: number, to: number] {
+    return [lowerBound(this.#keys, prefix), lowerBound(this.#keys, `${prefix.slice(0, -1)}0`)];
   }
 
   /** Changes after `revision`, oldest first; undefined when some are no longer kept. */

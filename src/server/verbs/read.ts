@@ -123,8 +123,9 @@ function checkListOptions(match: string, revision: number | undefined, token: st
 }
 
 function fromCache(collection: Collection, { scope, matches }: Selection, after: string, limit: number): ListAnswer {
-  const entries: Entry[] = [];
   const revision = collection.cache.revision;
+  if (limit === 0 && after === '') return page(revision, collection.cache.select(scope, matches), false, undefined);
+  const entries: Entry[] = [];
   let more = false;
   let rest = 0;
   for (const entry of collection.cache.list(scope, after)) {
@@ -256,7 +257,7 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
     clock: parts.clock,
     scope,
     matches: selected,
-    initial: sendInitial ? [...cache.list(scope)].filter(selected) : [],
+    initial: sendInitial ? cache.select(scope, matches) : [],
     replay,
     revision: sendInitial ? cache.revision : Math.max(revision ?? 0, cache.revision),
     // Version 0 with bookmarks ends its initial state with the mark, unasked.

@@ -5,7 +5,7 @@ import type { Scope } from '../cache/watch-cache.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
-import { matches as matchesLabels, parseSelectorText, SelectorError } from '../../api/selector.ts';
+import { matches as matchesLabels, parseSelectorText, type Selector, SelectorError } from '../../api/selector.ts';
 
 export interface Selection {
   readonly scope: Scope;
@@ -38,8 +38,7 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   }
   if (labelText) {
     const labels = parsed(() => parseSelectorText(labelText));
-    if (labels === 'nothing' || labels.length > 0)
-      tests.push((entry) => matchesLabels(labels, entry.object.metadata.labels));
+    if (labels === 'nothing' || labels.length > 0) tests.push(labelTest(labels));
   }
   // The deprecated /watch/ paths name one object.
   if (name !== '' && request.info.verb === 'watch' && !fieldText)
@@ -47,6 +46,17 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   if (tests.length === 0) return { scope, matches: undefined };
   const [only] = tests;
   return { scope, matches: tests.length === 1 ? only : (entry) => tests.every((test) => test(entry)) };
+}
+
+/** One equality is by far the most common, and asked of every object. */
+function labelTest(labels: Selector): (entry: Entry) => boolean {
+  const [only, another] = labels === 'nothing' ? [] : labels;
+  if (only !== undefined && another === undefined && (only.operator === '=' || only.operator === '==')) {
+    const { key } = only;
+    const [value] = only.values;
+    return ({ object }) => object.metadata.labels?.[key] === value;
+  }
+  return ({ object }) => matchesLabels(labels, object.metadata.labels);
 }
 
 function parsed<T>(parse: () => T): T {
