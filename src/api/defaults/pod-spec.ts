@@ -47,7 +47,6 @@ export function applyPodOnlyDefaults(spec: PodSpec): void {
   spec.enableServiceLinks ??= true;
   for (const container of spec.containers ?? []) applyRequestDefaults(container);
   for (const container of spec.initContainers ?? []) applyRequestDefaults(container);
-  applyPodLevelRequests(spec);
   if (spec.hostNetwork) {
     for (const container of spec.containers ?? []) applyHostPorts(container);
     for (const container of spec.initContainers ?? []) applyHostPorts(container);
@@ -62,8 +61,11 @@ function applyRequestDefaults(container: Container): void {
   for (const name of Object.keys(limits)) requests[name] ??= limits[name]!;
 }
 
-/** Requests of the pod as a whole: those of its containers together, or the limit where they ask for nothing. */
-function applyPodLevelRequests({ resources, containers = [], initContainers = [] }: PodSpec): void {
+/**
+ * Requests of the pod as a whole: those of its containers together, or the limit where they ask for nothing. On creation,
+ * after admission.
+ */
+export function applyPodLevelRequests({ resources, containers = [], initContainers = [] }: PodSpec): void {
   const { limits } = resources ?? {};
   if (resources === undefined || limits === undefined) return;
   const all = [...containers, ...initContainers];

@@ -77,6 +77,13 @@ export function getScale(parts: Parts, request: ApiRequest, served: Served): Api
   return { type: 'object', code: 200, object: freeze(scaleOf(served, entry.object)) as Frozen<object> };
 }
 
+/** A scale of nothing shows no replicas, so whoever wrote it owns none. */
+function releaseReplicas({ metadata }: KubeObject): void {
+  const kept = metadata.managedFields?.filter(({ subresource }) => subresource !== 'scale');
+  if (kept === undefined || kept.length === 0) delete metadata.managedFields;
+  else metadata.managedFields = kept;
+}
+
 export async function writeScale(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const isPatch = request.info.verb === 'patch';
   const options = writeOptions(request, isPatch ? 'PatchOptions' : 'UpdateOptions');
@@ -114,6 +121,7 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
       for (const part of parts_.slice(0, -1)) target = (target[part] ??= {}) as Record<string, unknown>;
       target[parts_.at(-1)!] = replicas;
       recordWrite(served, entry.object, next, options, 'scale', request.arrivedMs);
+      if (replicas === 0) releaseReplicas(next);
       return { next, recorded: true };
     },
     '',

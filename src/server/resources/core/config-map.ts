@@ -83,6 +83,8 @@ function isJsonObject(base64: string): boolean {
   }
 }
 
+const holdsPem = (base64 = ''): boolean => Buffer.from(base64, 'base64').includes('-----BEGIN ');
+
 /** Keys that each type of secret must have. */
 const secretTypes: Readonly<Record<string, (problems: Problems, secret: Frozen<Secret>) => void>> = {
   'kubernetes.io/service-account-token'(problems, { metadata }) {
@@ -119,6 +121,7 @@ function validateSecret(problems: Problems, secret: Frozen<Secret>): void {
 export const secret = defineResource<Secret>(secrets, {
   applyDefaults(obj) {
     obj.type ||= 'Opaque';
+    for (const key in obj.data) obj.data[key] ??= '';
     // Clients may write texts plainly; they are kept and shown as data.
     if (obj.stringData === undefined) return;
     obj.data ??= {};
@@ -139,6 +142,10 @@ export const secret = defineResource<Secret>(secrets, {
     validateSecret(problems, next);
     return problems.list;
   },
+  warnings: ({ type, data }) =>
+    type === 'kubernetes.io/tls' && !holdsPem(data?.['tls.crt'])
+      ? ['tls: failed to find any PEM data in certificate input']
+      : [],
   selectable: { type: ({ type }) => type ?? '' },
   columns: [
     nameColumn,

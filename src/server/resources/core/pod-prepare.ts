@@ -8,6 +8,7 @@ import type {
   Probe,
 } from '../../../api/generated/core.v1.ts';
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
+import { applyPodLevelRequests } from '../../../api/defaults/pod-spec.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { qosClassOf } from '../../../api/validation/pod-qos.ts';
 
@@ -62,6 +63,7 @@ function dropProbeFields(handler: (Probe & LifecycleHandler) | LifecycleHandler 
 export function preparePodForCreate(pod: Pod): void {
   const { spec } = pod;
   if (spec === undefined) return;
+  applyPodLevelRequests(spec);
   pod.metadata.generation = 1;
   dropDisabledFields(spec);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;

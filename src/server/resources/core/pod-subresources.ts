@@ -162,7 +162,9 @@ function maskResources(
   for (const field of ['requests', 'limits'] as const) {
     const { cpu: _, memory: __, ...others } = masked[field] ?? {};
     const { cpu, memory } = prev?.[field] ?? {};
-    masked[field] = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };
+    const kept = { ...others, ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) };
+    if (Object.keys(kept).length > 0) masked[field] = kept;
+    else delete masked[field];
   }
   return masked;
 }

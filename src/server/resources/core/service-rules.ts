@@ -281,6 +281,8 @@ function validateAddressChange(problems: Problems, next: Spec, prev: Spec): void
 function validateFamilyChange(problems: Problems, next: Spec, prev: Spec): void {
   const after = next.ipFamilies ?? [];
   const before = prev.ipFamilies ?? [];
+  // The families of a new address are found with it.
+  if (after.length === 0 && (next.clusterIPs ?? []).length > 0) return;
   const changed = (): void => problems.invalid('spec.ipFamilies[0]', after, 'may not change once set');
   if (before.length === after.length)
     return before.forEach((family, at) => {

@@ -15,7 +15,7 @@ const mayHaveNodePorts = ({ type }: Frozen<Spec>): boolean => type === 'NodePort
 export function alignClusterIPs(spec: Spec, prev: Frozen<Spec> | undefined): void {
   const single = spec.clusterIP ?? '';
   const list = spec.clusterIPs ?? [];
-  if (prev !== undefined && single !== (prev.clusterIP ?? '') && same(list, prev.clusterIPs)) {
+  if (prev !== undefined && single !== (prev.clusterIP ?? '') && (list.length === 0 || same(list, prev.clusterIPs))) {
     if (single === '') delete spec.clusterIPs;
     else spec.clusterIPs = [single, ...list.slice(1)];
   } else if (prev === undefined && single !== '' && list.length === 0) {

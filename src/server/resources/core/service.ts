@@ -44,7 +44,7 @@ function* warningsOf({ metadata, spec = {} }: Frozen<Service>): Generator<string
   const mode = metadata.annotations?.['service.kubernetes.io/topology-mode'] ?? metadata.annotations?.[hints];
   if (mode !== undefined && spec.trafficDistribution !== undefined)
     yield 'spec.trafficDistribution: topology annotations take precedence over it';
-  if (spec.trafficDistribution === 'PreferClose')
+  else if (spec.trafficDistribution === 'PreferClose')
     yield 'spec.trafficDistribution: PreferClose is deprecated, use PreferSameZone';
   if (spec.externalName && spec.type !== 'ExternalName')
     yield `spec.externalName: ignored when spec.type is not "ExternalName"`;
