@@ -1,6 +1,7 @@
 // Owns the probing of running containers: one loop a probe, results for plan and status. Kills nothing.
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { deferred } from '../../base/task-group.ts';
 import type { Probe } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { Cri } from '../cri.ts';
@@ -34,7 +35,11 @@ interface Probed {
   readonly results: Map<Kind, boolean>;
   readonly abort: AbortController;
   readonly loops: Promise<void>[];
+  readonly hasStarted: ReturnType<typeof deferred<void>>;
 }
+
+const firstEagerPauseMs = 20;
+const maxEagerMs = 2000;
 
 export function podProbes(options: PodProbesOptions): PodProbes {
   const probed = new Map<string, Probed>();
@@ -45,7 +50,13 @@ export function podProbes(options: PodProbesOptions): PodProbes {
     if (container.startupProbe) kinds.set('startup', container.startupProbe);
     if (container.readinessProbe) kinds.set('readiness', container.readinessProbe);
     if (container.livenessProbe) kinds.set('liveness', container.livenessProbe);
-    const entry: Probed = { kinds, results: new Map(), abort: new AbortController(), loops: [] };
+    const entry: Probed = {
+      kinds,
+      results: new Map(),
+      abort: new AbortController(),
+      loops: [],
+      hasStarted: deferred(),
+    };
     probed.set(id, entry);
     const podIp = pod.spec.hostNetwork ? options.hostIp : (currentSandbox(runtime)?.ips[0] ?? options.hostIp);
     for (const [kind, probe] of kinds)
@@ -67,27 +78,56 @@ export function podProbes(options: PodProbesOptions): PodProbes {
     let streak: Streak | undefined;
     try {
       if (firstMs > 0) await sleep(clock, firstMs, signal);
+      if (kind !== 'startup' && entry.kinds.has('startup')) await hasStarted(entry, signal);
+      if (kind !== 'liveness' && !probe.exec) await eagerly(probe, target, periodMs, signal);
       while (!signal.aborted) {
-        const isHeldBack = kind !== 'startup' && entry.kinds.has('startup') && entry.results.get('startup') !== true;
-        if (!isHeldBack) {
-          const { ok, output } = await check(probe, target, (probe.timeoutSeconds ?? 1) * 1000);
-          if (signal.aborted) return;
-          if (!ok) options.unhealthy(target.container, kind, output);
-          const verdict = judge(streak, ok, thresholds);
-          streak = verdict.streak;
-          if (verdict.result !== undefined && entry.results.get(kind) !== verdict.result) {
-            entry.results.set(kind, verdict.result);
-            options.changed();
-          }
-          // Startup is over for good with its first success.
-          if (kind === 'startup' && verdict.result === true) return;
+        const { ok, output } = await check(probe, target, (probe.timeoutSeconds ?? 1) * 1000);
+        if (signal.aborted) return;
+        if (!ok) options.unhealthy(target.container, kind, output);
+        const verdict = judge(streak, ok, thresholds);
+        streak = verdict.streak;
+        if (verdict.result !== undefined && entry.results.get(kind) !== verdict.result) {
+          entry.results.set(kind, verdict.result);
+          options.changed();
         }
-        // An unready container is looked at again soon, so that readiness does not wait for a whole period.
-        const soon = isHeldBack || (kind === 'readiness' && entry.results.get(kind) === undefined);
-        await sleep(clock, soon ? Math.min(periodMs, 1000) : periodMs, signal);
+        if (kind === 'startup' && verdict.result === true) {
+          // Startup is over for good with its first success.
+          entry.hasStarted.resolve();
+          return;
+        }
+        await sleep(clock, periodMs, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Rejects when the container is no longer probed. */
+  function hasStarted(entry: Probed, signal: AbortSignal): Promise<void> {
+    const gone = deferred<never>();
+    const onAbort = () => gone.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    return Promise.race([entry.hasStarted.promise, gone.promise]).finally(() =>
+      signal.removeEventListener('abort', onAbort),
+    );
+  }
+
+  /**
+   * A program that has just been started mostly listens some milliseconds later, and a whole period would pass until the next
+   * look: within the first period it is looked at often. These looks count only by ending when one succeeds.
+   */
+  async function eagerly(
+    probe: Frozen<Probe>,
+    target: Parameters<typeof check>[1],
+    periodMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock } = options;
+    const untilMs = clock.monotonic() + Math.min(periodMs, maxEagerMs);
+    for (let pauseMs = firstEagerPauseMs; clock.monotonic() < untilMs; pauseMs *= 2) {
+      if ((await check(probe, target, (probe.timeoutSeconds ?? 1) * 1000)).ok) return;
+      await sleep(clock, pauseMs, signal);
     }
   }
 
