@@ -148,7 +148,8 @@ export interface Store {
   range(range: KeyRange, options?: RangeOptions): Promise<RangeResult>;
   transact(transaction: Transaction): Promise<TransactionResult>;
   /**
-   * Iterates changes in `range`; one consumer. Throws `Compacted` when `fromRevision` is no longer kept. A consumer so
+   * Iterates changes in `range`; one consumer. Throws `Compacted` when `fromRevision` is no longer kept (over etcd also when
+   * it is the compacted revision itself, of which etcd may have lost a part). A consumer so
    * slow that compaction overtakes it gets `WatchOverrun`: nothing is kept in memory for it.
    */
   watch(range: KeyRange, options: WatchOptions): AsyncIterable<WatchBatch>;

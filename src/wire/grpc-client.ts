@@ -155,6 +155,8 @@ function duplex(
     },
     async return() {
       call.cancel();
+      // Lets go of the signal.
+      responses.return?.().catch(() => undefined);
       return { value: undefined, done: true };
     },
   };

@@ -8,6 +8,7 @@ import { StoreUnavailable, prefixRange } from '../store.ts';
 import { storeSuite } from '../store.suite.ts';
 import { etcdMissing, startEtcd } from './etcd-process.suite.ts';
 import { openEtcdStore } from './etcd.ts';
+import { answersProgressRightly } from './members.ts';
 import type { EtcdStore } from './etcd.ts';
 
 const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
@@ -91,6 +92,12 @@ describe('etcd of three members that fail', { skip: etcdMissing ?? false, timeou
       await cluster.stop();
     }
   });
+});
+
+it('knows which versions of etcd answer progress requests rightly', () => {
+  const right = ['3.4.25', '3.4.36', '3.5.8', '3.5.21', '3.6.0', '3.6.0-rc.1', '4.0.0'];
+  const wrong = ['3.3.27', '3.4.23', '3.4.24', '3.5.0', '3.5.7', '2.3.8', ''];
+  assert.deepEqual([...right, ...wrong].filter(answersProgressRightly), right);
 });
 
 it('an unreachable cluster is StoreUnavailable, in time', async (t) => {

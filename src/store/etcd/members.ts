@@ -50,6 +50,8 @@ export class Members {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
+  /** By member: whether its version's answers to progress requests are right. */
+  readonly #progress = new Map<Member, boolean>();
   #current = 0;
 
   private constructor(members: readonly Member[], connections: readonly GrpcConnection[], options: MembersOptions) {
@@ -92,6 +94,19 @@ export class Members {
     return this.#members;
   }
 
+  /** False also until the member's version is known. */
+  progressIsSafe(member: Member): boolean {
+    const known = this.#progress.get(member);
+    if (known !== undefined) return known;
+    this.#progress.set(member, false);
+    member.maintenance.status({}, { timeoutMs: this.#timeoutMs, signal: this.signal }).then(
+      ({ version }) => this.#progress.set(member, answersProgressRightly(version)),
+      // Not known: asked again the next time.
+      () => this.#progress.delete(member),
+    );
+    return false;
+  }
+
   /** Uses the next member from now on, unless another caller moved on already. */
   leave(member: Member): void {
     if (this.current === member) this.#current = (this.#current + 1) % this.#members.length;
@@ -125,6 +140,13 @@ export class Members {
     this.#closed.abort(new Stopped());
     for (const connection of this.#connections) connection.close();
   }
+}
+
+/** Since 3.4.25 and 3.5.8. */
+export function answersProgressRightly(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
+  if (major !== 3 || minor > 5) return major >= 3;
+  return minor === 5 ? patch >= 8 : minor === 4 && patch >= 25;
 }
 
 function parseEndpoint(endpoint: string): { address: string; secure: boolean } {

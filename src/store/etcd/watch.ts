@@ -1,7 +1,7 @@
 // Owns one watch on etcd: a stream of its own, so that a slow consumer holds back the server and not memory; resumed on
 // another member when it breaks, without gap or repeat.
 import { sleep } from '../../base/clock.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Duplex } from '../../wire/grpc-service.ts';
 import type { WatchRequest, WatchResponse } from '../../wire/generated/etcd-rpc.ts';
@@ -20,6 +20,12 @@ export interface WatchDeps {
 const backoffMs = 50;
 const maxBackoffMs = 2000;
 
+/**
+ * etcd before 3.4.25 and 3.5.8 answers a request for progress also for a watch that still catches up (etcd issue 15220). A
+ * new watch has caught up after this time, many times the pace at which etcd looks after such watches.
+ */
+const catchUpMs = 1000;
+
 type Stream = Duplex<WatchRequest, WatchResponse>;
 
 export class EtcdWatch implements AsyncIterator<WatchBatch, undefined> {
@@ -34,6 +40,8 @@ export class EtcdWatch implements AsyncIterator<WatchBatch, undefined> {
   #next: number;
   #delivered = false;
   #member: Member;
+  #connectedMs = 0;
+  #asking: Timer | undefined;
   #stream: Stream;
   #ended = false;
 
@@ -77,11 +85,15 @@ export class EtcdWatch implements AsyncIterator<WatchBatch, undefined> {
     if (this.#ended) return;
     this.#ended = true;
     this.#signal.removeEventListener('abort', this.end);
+    this.#asking?.cancel();
     this.#abort.abort();
     this.#onEnd();
   };
 
   #connect(): Stream {
+    this.#connectedMs = this.#deps.clock.monotonic();
+    this.#asking?.cancel();
+    this.#asking = undefined;
     const stream = this.#member.watch.watch({
       signal: this.#abort.signal,
       metadata: { hasleader: 'true' },
@@ -89,7 +101,9 @@ export class EtcdWatch implements AsyncIterator<WatchBatch, undefined> {
     stream.send({
       createRequest: {
         ...rangeBytes(this.#range),
-        startRevision: this.#next,
+        // One earlier, and its events left out: etcd before 3.4.36 and 3.5.18 forgets a deletion at the very revision that it
+        // compacts to (etcd issue 18089), so that a watch from there would miss it. So it is told that it is too late.
+        startRevision: Math.max(this.#next - 1, Math.min(this.#next, 1)),
         prevKv: this.#previous,
         progressNotify: true,
         fragment: true,
@@ -136,9 +150,30 @@ export class EtcdWatch implements AsyncIterator<WatchBatch, undefined> {
       if (last !== undefined) {
         const batch = events.filter(({ kv }) => kv.modRevision >= this.#next);
         events = [];
-        yield this.#deliver(last, batch);
-      } else if (revision + 1 >= this.#next) yield this.#deliver(revision, []);
+        if (last >= this.#next) yield this.#deliver(last, batch);
+      } else if (this.#believes(response)) yield this.#deliver(revision, []);
+      else if (this.#hasCaughtUp() && revision + 1 >= this.#next) yield { revision, events: [] };
     }
+  }
+
+  /** Whether nothing up to the progress's revision can come any more. */
+  #believes({ watchId, header }: WatchResponse): boolean {
+    if (Number(header?.revision ?? 0) + 1 < this.#next) return false;
+    // Only the answer to a request, which carries no watch's id, was ever wrong.
+    return watchId !== -1n || this.#deps.members.progressIsSafe(this.#member);
+  }
+
+  /** If not yet, asks for progress again when it has. What still came late would be delivered, late. */
+  #hasCaughtUp(): boolean {
+    const { clock } = this.#deps;
+    const leftMs = this.#connectedMs + catchUpMs - clock.monotonic();
+    if (leftMs <= 0) return true;
+    const stream = this.#stream;
+    this.#asking ??= clock.after(leftMs, () => {
+      this.#asking = undefined;
+      if (!this.#ended && stream === this.#stream) this.requestProgress();
+    });
+    return false;
   }
 
   #deliver(revision: number, events: readonly StoreEvent[]): WatchBatch {
