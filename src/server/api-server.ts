@@ -22,6 +22,8 @@ import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
 import { authenticationConfig } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
+import { limitStage } from './stages/limit.ts';
+import { compactRegularly } from './storage/compaction.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonateStage } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
@@ -116,8 +118,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     { name: 'shutdown', on: ['readyz'] as const, check: () => (readiness.stopping ? 'shutting down' : undefined) },
   ];
   let port = options.securePort;
+  const limit = limitStage(options.maxInflight ?? 600);
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
+    limit.stage,
     impersonateStage(authorizers),
     authorizeStage(authorizers),
     pathsStage([
@@ -134,7 +138,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     negotiateStage(),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];
-  const line = pipeline(stages, log.child('requests'), deps.metrics && requestMetrics(deps.metrics, clock));
+  const line = pipeline(stages, log.child('requests'), [
+    limit.watcher,
+    ...(deps.metrics === undefined ? [] : [requestMetrics(deps.metrics, clock)]),
+  ]);
   const transport = httpTransport(line, clock, random);
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
@@ -176,6 +183,9 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           port: options.advertise?.port ?? port,
           advertiseAddress: options.advertise?.address,
         };
+        const interval = options.compactionIntervalMs ?? 5 * 60_000;
+        if (interval > 0)
+          group.run('compaction', (inner) => compactRegularly(store, clock, interval, log.child('compaction'), inner));
         group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {

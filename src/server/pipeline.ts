@@ -26,7 +26,7 @@ export interface Watcher {
   finished(request: ApiRequest, answer: ApiAnswer): void;
 }
 
-export function pipeline(stages: readonly Stage[], log: Logger, watcher?: Watcher): Pipeline {
+export function pipeline(stages: readonly Stage[], log: Logger, watchers: readonly Watcher[] = []): Pipeline {
   async function go(
     request: ApiRequest,
     from: number,
@@ -42,7 +42,7 @@ export function pipeline(stages: readonly Stage[], log: Logger, watcher?: Watche
   }
 
   function done(request: ApiRequest, answer: ApiAnswer): ApiAnswer {
-    watcher?.finished(request, answer);
+    for (const watcher of watchers) watcher.finished(request, answer);
     return answer;
   }
 

@@ -117,14 +117,15 @@ function viewName(served: Served, form: Form): string {
 }
 
 /** One line of a JSON watch, shared by all watchers of the form. */
-export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs: number): Buffer {
-  const name = `${form.media} ${viewName(served, form)}`;
+export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs: number, first: boolean): Buffer {
+  const columns = first && form.as === 'Table';
+  const name = `${form.media} ${viewName(served, form)}${columns ? ' columns' : ''}`;
   return event.frame(name, ({ type, entry }) => {
     if (form.media === 'protobuf')
       return encodeWatchFrame(
         type,
         form.as !== undefined
-          ? protobufOf(objectView(served, entry, entry.object, form, nowMs, type === 'BOOKMARK'))
+          ? protobufOf(objectView(served, entry, entry.object, form, nowMs, { columns, bookmark: type === 'BOOKMARK' }))
           : type === 'BOOKMARK'
             ? protobufOf(entry.object)
             : entryProtobuf(entry, served),
@@ -135,7 +136,7 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
         type === 'BOOKMARK' ? Buffer.from(JSON.stringify(entry.object)) : entryJson(entry, served),
         frameEnd,
       ]);
-    const view = objectView(served, entry, entry.object, form, nowMs, type === 'BOOKMARK');
+    const view = objectView(served, entry, entry.object, form, nowMs, { columns, bookmark: type === 'BOOKMARK' });
     return Buffer.from(`${JSON.stringify({ type, object: view })}\n`);
   });
 }

@@ -66,6 +66,9 @@ export interface Offer {
 /** Objects and lists of stored kinds. */
 export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: true };
 
+/** Streams of events. */
+export const watchOffer: Offer = { media: ['json', 'protobuf'], as: true };
+
 const formCache = new Map<string, Form>();
 
 /** The form for an answer. Throws NotAcceptable when nothing offered is accepted. */

@@ -186,8 +186,14 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
   ): void {
     const { form } = request;
     const stream = exchange.open(200, headersFor(request, watchContentType(form), undefined));
+    // Of Tables the first event alone tells the columns.
+    let first = true;
     const sink: WatchSink = {
-      send: (event) => stream.write(watchFrame(event, served, form, clock.now())),
+      send(event) {
+        const frame = watchFrame(event, served, form, clock.now(), first);
+        first = false;
+        return stream.write(frame);
+      },
       error: (status) => void stream.write(errorFrame(status, form)),
       end: () => stream.end(),
     };

@@ -106,7 +106,7 @@ export function objectView(
   object: Frozen<KubeObject>,
   form: Form,
   nowMs: number,
-  bookmark = false,
+  { columns, bookmark }: { readonly columns: boolean; readonly bookmark: boolean } = { columns: true, bookmark: false },
 ): object {
   const shown = entry === undefined || bookmark ? object : (versionView(entry, served) as Frozen<KubeObject>);
   if (form.as === 'PartialObjectMetadata') return partial(shown, form.asVersion);
@@ -115,7 +115,7 @@ export function objectView(
     kind: 'Table',
     apiVersion: `meta.k8s.io/${form.asVersion}`,
     metadata: { resourceVersion: object.metadata.resourceVersion },
-    columnDefinitions: bookmark ? null : definitions(served),
+    columnDefinitions: columns ? definitions(served) : null,
     rows: [row(served, object, shown, form, form.includeObject ?? 'Metadata', nowMs, bookmark)],
   };
 }

@@ -234,7 +234,7 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
   const bookmarks = queryFlag(query.get('allowWatchBookmarks'));
   const initialText = query.get('sendInitialEvents');
   const match = query.get('resourceVersionMatch') ?? '';
-  checkWatchOptions(initialText, match, bookmarks);
+  checkWatchOptions(initialText, match);
   const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
   const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0);
   const timeoutMs =
@@ -276,7 +276,7 @@ function inScope(changes: readonly Change[], scope: Selection['scope']): readonl
   return changes;
 }
 
-function checkWatchOptions(initial: string | null, match: string, bookmarks: boolean): void {
+function checkWatchOptions(initial: string | null, match: string): void {
   const refuse = (message: string, reason = 'FieldValueForbidden', field = 'sendInitialEvents') =>
     statusError('Invalid', `ListOptions.meta.k8s.io "" is invalid: ${field}: ${message}`, {
       group: 'meta.k8s.io',
@@ -298,8 +298,6 @@ function checkWatchOptions(initial: string | null, match: string, bookmarks: boo
       'FieldValueForbidden',
       'resourceVersionMatch',
     );
-  if (queryFlag(initial) && !bookmarks)
-    throw refuse('Forbidden: sendInitialEvents requires allowWatchBookmarks to be true');
 }
 
 function bookmark({ resource }: Served, revision: number, initialEnd: boolean): Entry {

@@ -71,7 +71,7 @@ function parsed<T>(parse: () => T): T {
 function fieldReader({ resource, collection }: Served, field: string): (entry: Entry) => string {
   if (field === 'metadata.name') return (entry) => entry.name;
   if (field === 'metadata.namespace' && resource.namespaced) return (entry) => entry.namespace;
-  const read = resource.selectable?.[field] ?? collection?.storage.selectable?.[field];
+  const read = (resource.selectable ?? collection?.storage.selectable)?.[field];
   if (read === undefined) throw badRequest(`field label not supported: ${field}`);
   return (entry) => read(entry.object);
 }
