@@ -20,6 +20,7 @@ import { disruptionController } from '../disruption/disruption.ts';
 import { resourceQuotaController } from '../resourcequota/resourcequota.ts';
 import { serviceAccountTokenController } from '../serviceaccount/token-secrets.ts';
 import { claimProtectionController, volumeProtectionController } from '../volume/protection.ts';
+import { cronJobController } from '../cronjob/cronjob.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -51,6 +52,7 @@ export const controllers: readonly ControllerEntry[] = [
   },
   { name: 'persistentvolumeclaim-protection-controller', make: claimProtectionController },
   { name: 'persistentvolume-protection-controller', make: volumeProtectionController },
+  { name: 'cronjob-controller', make: cronJobController },
   { name: 'job-controller', make: jobController },
   { name: 'ttl-after-finished-controller', make: ttlAfterFinishedController },
   { name: 'endpoints-controller', make: endpointsController },
