@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { HostTools } from '../../kubelet/host/tools.ts';
 import { connectCri } from '../../kubelet/cri.ts';
-import { ensureContainerd } from '../../kubelet/host/containerd.ts';
+import { ensureContainerd, watchContainerd } from '../../kubelet/host/containerd.ts';
 import { applyKernelSettings, readCapSysResource } from '../../kubelet/host/kernel.ts';
 import { loadImages } from '../../kubelet/host/load-images.ts';
 import {
@@ -98,13 +98,13 @@ function bridgeName(clusterName: string): string {
 async function startContainerd(
   { tools, searchPath }: RealNodeOptions,
   paths: ReturnType<typeof nodePaths>['containerd'],
-  { clock }: ControlPlaneDeps,
+  { clock, group, logs }: ControlPlaneDeps,
   detail: (text: string) => void,
 ): Promise<string> {
   const architecture = architectureOf(process.arch);
   if (architecture === undefined)
     throw new UserError(`real nodes run on amd64 and arm64, not ${process.arch}`, 'use --node simulated');
-  const { endpoint, started } = await ensureContainerd({
+  const settings = {
     paths,
     binary: tools.paths.get('containerd')!,
     path: searchPath,
@@ -112,8 +112,19 @@ async function startContainerd(
     sandboxImage: pauseImageName,
     cniBinFolder: tools.cniBinFolder!,
     restrictOomScoreAdj: !readCapSysResource(),
-    snapshotter: 'overlayfs',
-  });
+  };
+  const { endpoint, started } = await ensureContainerd(settings);
+  const log = logs('containerd');
+  group.run('containerd', (signal) =>
+    watchContainerd(
+      settings,
+      {
+        restarted: () => log.warn('containerd had died and was started again'),
+        failed: (error) => log.error('containerd died and cannot be started', { error }),
+      },
+      signal,
+    ),
+  );
   const cri = await connectCri(endpoint);
   try {
     await loadImages(cri, tools.paths.get('ctr')!, paths, [pauseImage(architecture), helloImage(architecture)]);
