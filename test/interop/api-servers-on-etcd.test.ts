@@ -107,7 +107,10 @@ it('two API servers on one etcd show each other what they acknowledged, and one 
   for (let i = 0; i < 10; i++) {
     const same = { ...config({}), metadata: { name: `same-${i}` } };
     const both = await Promise.all([a.ask('POST', path, same), b.ask('POST', path, same)]);
-    assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409]);
+    assert.deepEqual(
+      both.map(({ status }) => status).sort((x, y) => x - y),
+      [201, 409],
+    );
   }
   a.process.kill('SIGKILL');
   const listed = await b.ask('GET', path);
