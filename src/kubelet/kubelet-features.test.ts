@@ -1,10 +1,11 @@
 // Tests over a real containerd what only real containers show: files, probes, hooks, logs, streams, limits.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import WebSocket from 'ws';
 import { configMaps, pods, secrets } from '../api/generated/resources.ts';
@@ -12,6 +13,9 @@ import type { Pod } from '../api/generated/core.v1.ts';
 import { thaw } from '../api/meta.ts';
 import { statusError } from '../api/status-error.ts';
 import { selfSigned } from '../testing/self-signed.ts';
+import { cgroups } from './host/cgroups.ts';
+import { containerdPid, shimPids } from './host/containerd.ts';
+import { containerdPaths } from './host/containerd-config.ts';
 import { helloImageName } from './images/built-in.ts';
 import { realRuntime, whyNoRealRuntime } from './host/real-runtime.suite.ts';
 import { sh, SuiteNode, type SuiteRuntime } from './kubelet.suite.ts';
@@ -355,5 +359,34 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     );
     await node.delete('userns');
     await node.delete('nfs');
+  });
+
+  test('what is left of a killed containerd can be found and ended', async () => {
+    const stray = await realRuntime('ktest2', '10.237.0.0/24');
+    const other = await SuiteNode.open(stray);
+    await other.create('orphan', { containers: [sh('sleep 3600')] });
+    await other.untilPhase('orphan', 'Running');
+    await other.stop();
+    const { items } = await other.cri.runtime.listPodSandbox({});
+    const { info } = await other.cri.runtime.podSandboxStatus({ podSandboxId: items[0]!.id, verbose: true });
+    const network = /"\/(?:var\/)?run\/netns\/(cni-[\w-]+)"/.exec(info['info']!)![1]!;
+    const paths = containerdPaths(dirname(stray.endpoint.replace('unix:', '')));
+    process.kill(containerdPid(paths)!, 'SIGKILL');
+    const processes = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const left = shimPids(paths, processes());
+    // The sandbox's and the container's first processes, and the shim of both.
+    assert.equal(left.length, 3);
+    for (const pid of left) process.kill(pid, 'SIGKILL');
+    await node.until('all have ended', () =>
+      left.every(
+        (pid) => !existsSync(`/proc/${pid}`) || readFileSync(`/proc/${pid}/status`, 'utf8').includes('State:\tZ'),
+      ),
+    );
+    // What containerd would have done is done by hand.
+    execFileSync('ip', ['netns', 'delete', network]);
+    cgroups(stray.cgroupRoot).remove(stray.cgroupRoot);
+    other.cri.close();
+    rmSync(other.folder, { recursive: true, force: true });
+    await stray.stop();
   });
 });

@@ -146,21 +146,35 @@ export async function stopContainerd(paths: ContainerdPaths, clock: Clock): Prom
   rmSync(paths.pid, { force: true });
 }
 
-/** Process ids of shims whose state lies below our folder: what is left of containers. */
+/**
+ * Process ids of shims whose state lies below our folder, each after what it started: all that is left of containers. A container's
+ * first process must be ended itself: it outlives a killed shim.
+ */
 export function shimPids(paths: ContainerdPaths, pids: readonly string[]): number[] {
-  return pids
-    .filter((pid) => {
-      try {
-        return (
-          readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(paths.socket) &&
-          readlinkSync(`/proc/${pid}/exe`).includes('containerd-shim')
-        );
-      } catch {
-        // It ended meanwhile.
-        return false;
-      }
-    })
-    .map(Number);
+  const shims = pids.filter((pid) => isShim(pid, paths)).map(Number);
+  const started = pids.filter((pid) => shims.includes(parentOf(pid))).map(Number);
+  return [...started.filter((pid) => !shims.includes(pid)), ...shims];
+}
+
+function isShim(pid: string, paths: ContainerdPaths): boolean {
+  try {
+    return (
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(paths.socket) &&
+      readlinkSync(`/proc/${pid}/exe`).includes('containerd-shim')
+    );
+  } catch {
+    // It ended meanwhile.
+    return false;
+  }
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    // It ended meanwhile.
+    return 0;
+  }
 }
 
 function lastLines(file: string, count: number): string {
