@@ -1,6 +1,7 @@
 // Owns the order of the admission plugins and which are on by default: one visible list, as --enable-admission-plugins names them.
 import type { AdmissionPlugin } from './admission.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { limitRanger } from './limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import {
   defaultIngressClass,
@@ -10,12 +11,14 @@ import {
   taintNodesByCondition,
 } from './nodes-and-storage.ts';
 import { priority } from './priority.ts';
+import { resourceQuota } from './resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
 
 /** In the order in which they run. */
 const all: readonly { readonly plugin: AdmissionPlugin; readonly byDefault: boolean }[] = [
   { plugin: namespaceLifecycle, byDefault: true },
+  { plugin: limitRanger, byDefault: true },
   { plugin: serviceAccount, byDefault: true },
   { plugin: taintNodesByCondition, byDefault: true },
   { plugin: priority, byDefault: true },
@@ -25,6 +28,7 @@ const all: readonly { readonly plugin: AdmissionPlugin; readonly byDefault: bool
   { plugin: persistentVolumeClaimResize, byDefault: true },
   { plugin: runtimeClass, byDefault: true },
   { plugin: defaultIngressClass, byDefault: true },
+  { plugin: resourceQuota, byDefault: true },
 ];
 
 /** Throws for a name that is none of them. */

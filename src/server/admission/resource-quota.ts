@@ -1,0 +1,108 @@
+// Owns ResourceQuota: what is made in a namespace is counted against its quotas before it is stored; what would go beyond is refused.
+import type { ResourceQuota } from '../../api/generated/core.v1.ts';
+import { quotaMatches, quotaUsage } from '../../api/judge/quota-usage.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  subtractQuantities,
+  zero,
+} from '../../api/quantity.ts';
+import { forbidden } from '../../api/status-error.ts';
+import { freeze, thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Parts } from '../parts.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+
+type Quota = Frozen<KubeObject & ResourceQuota>;
+type Amounts = Map<string, Quantity>;
+
+/** Only more use is checked: what is given back is counted by the controller. */
+function deltaOf({ served, object, oldObject }: AdmissionRequest): Amounts {
+  const after = quotaUsage(served.resource, object as Frozen<KubeObject>);
+  if (oldObject === undefined) return after;
+  const before = quotaUsage(served.resource, oldObject);
+  const delta: Amounts = new Map();
+  for (const [name, amount] of after) {
+    const more = subtractQuantities(amount, before.get(name) ?? zero);
+    if (compareQuantities(more, zero) > 0) delta.set(name, more);
+  }
+  return delta;
+}
+
+function text(names: readonly string[], amounts: Amounts): string {
+  return names.map((name) => `${name}=${formatQuantity(amounts.get(name) ?? zero)}`).join(',');
+}
+
+/** The quota with `delta` added to its use; undefined when it does not concern it. Throws Forbidden when it is too much. */
+function charged(quota: Quota, delta: Amounts, refuse: (why: string) => Error): KubeObject | undefined {
+  const hard = quota.status?.hard;
+  if (hard === undefined) return undefined;
+  const concerned = [...delta.keys()].filter((name) => hard[name] !== undefined).sort();
+  if (concerned.length === 0) return undefined;
+  const used: Amounts = new Map();
+  const limits: Amounts = new Map();
+  const missing: string[] = [];
+  for (const name of concerned) {
+    const now = quota.status?.used?.[name];
+    if (now === undefined) missing.push(name);
+    else used.set(name, parseQuantity(now));
+    limits.set(name, parseQuantity(hard[name]!));
+  }
+  if (missing.length > 0)
+    throw refuse(`status unknown for quota: ${quota.metadata.name}, resources: ${missing.join(',')}`);
+  const sum = (name: string): Quantity => addQuantities(used.get(name)!, delta.get(name)!);
+  const exceeded = concerned.filter((name) => compareQuantities(sum(name), limits.get(name)!) > 0);
+  if (exceeded.length > 0)
+    throw refuse(
+      `exceeded quota: ${quota.metadata.name}, requested: ${text(exceeded, delta)}, used: ${text(exceeded, used)}, limited: ${text(exceeded, limits)}`,
+    );
+  const next = thaw(quota) as KubeObject & ResourceQuota;
+  next.status!.used = { ...next.status!.used };
+  for (const name of concerned) next.status!.used[name] = formatQuantity(sum(name));
+  return next;
+}
+
+/** A quota on cpu or memory wants every container to say what it asks for. */
+function unsaid(quota: Quota, request: AdmissionRequest, usage: Amounts): string[] {
+  const { group, plural } = request.served.resource;
+  if (group !== '' || plural !== 'pods' || request.operation !== 'CREATE') return [];
+  const aliases: Readonly<Record<string, string>> = { cpu: 'requests.cpu', memory: 'requests.memory' };
+  return Object.keys(quota.status?.hard ?? {})
+    .filter((name) => /^((requests|limits)\.)?(cpu|memory)$/.test(name))
+    .filter((name) => !usage.has(name) && !usage.has(aliases[name] ?? name));
+}
+
+async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
+  const { operation, namespace, subresource, served, object, name, dryRun } = request;
+  if (
+    namespace === '' ||
+    subresource !== '' ||
+    object === undefined ||
+    (operation !== 'CREATE' && operation !== 'UPDATE')
+  )
+    return;
+  const quotas = parts.catalog.stored('', 'resourcequotas')!.collection!;
+  let delta: Amounts | undefined;
+  for (const entry of quotas.cache.select({ type: 'namespace', namespace }, undefined)) {
+    const quota = entry.object as Quota;
+    if (!quotaMatches(quota, served.resource, object as Frozen<KubeObject>)) continue;
+    delta ??= deltaOf(request);
+    const { group, plural } = served.resource;
+    const refuse = (why: string) => forbidden({ group, plural }, name, why);
+    const silent = unsaid(quota, request, delta);
+    if (silent.length > 0)
+      throw refuse(`failed quota: ${quota.metadata.name}: must specify ${silent.sort().join(',')}`);
+    if (charged(quota, delta, refuse) === undefined || dryRun) continue;
+    const change = delta;
+    await parts.objects.update(quotas, entry.key, (newest) => {
+      const next = charged(newest.object as Quota, change, refuse);
+      return next === undefined ? newest.object : freeze(quotas.codec.canonical(next));
+    });
+  }
+}
+
+/** The last of the plugins: nothing may refuse after it has counted. */
+export const resourceQuota: AdmissionPlugin = { name: 'ResourceQuota', validate: check };
