@@ -36,7 +36,10 @@ const accounts: Readonly<Record<string, string>> = {
   'ttl-after-finished-controller': 'ttl-after-finished-controller',
 };
 
-/** Upstream's name of the account; most are the controller's own. */
-export function serviceAccountOf(controller: string): string {
-  return accounts[controller] ?? controller;
+/** Makes the tokens that accounts act with, so it must act as the controller manager itself. */
+const actsAsManager: ReadonlySet<string> = new Set(['serviceaccount-token-controller']);
+
+/** Upstream's name of the account; most are the controller's own. Undefined: the controller manager itself. */
+export function serviceAccountOf(controller: string): string | undefined {
+  return actsAsManager.has(controller) ? undefined : (accounts[controller] ?? controller);
 }

@@ -48,7 +48,8 @@ export function controllerManager(options: ControllerManagerOptions, deps: Contr
 
 /** Each controller may do only what its own account's role says. */
 function ownContext(name: string, context: ControllerContext, { clientOf }: ControllerManagerDeps): ControllerContext {
-  if (clientOf === undefined) return context;
-  const client = clientOf(serviceAccountOf(name));
+  const account = serviceAccountOf(name);
+  if (clientOf === undefined || account === undefined) return context;
+  const client = clientOf(account);
   return { ...context, client, informers: context.informers.as(client) };
 }

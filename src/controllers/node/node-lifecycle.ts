@@ -87,7 +87,13 @@ class NodeMonitor {
           if (!signal.aborted && !isNotFound(error) && !isConflict(error))
             logger.warn('node health was not updated', { node: node.metadata.name, error });
         });
-      for (const name of this.#health.keys()) if (!this.#nodes.get({ namespace: '', name })) this.#health.delete(name);
+      for (const [name, { uid }] of this.#health) {
+        if (this.#nodes.get({ namespace: '', name })) continue;
+        this.#health.delete(name);
+        const about = { apiVersion: 'v1', kind: 'Node', name, uid };
+        const message = `Node ${name} event: Removing Node ${name} from Controller`;
+        this.#recorder.event(about, 'Normal', 'RemovingNode', message);
+      }
       await this.#taintForEviction(signal).catch((error: unknown) => {
         if (!signal.aborted && !isNotFound(error) && !isConflict(error)) logger.warn('node was not tainted', { error });
       });

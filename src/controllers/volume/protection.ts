@@ -91,10 +91,9 @@ async function setFinalizer<T extends PersistentVolume | PersistentVolumeClaim>(
   if (has(typed, finalizer) === wanted) return;
   const others = (typed.metadata.finalizers ?? []).filter((one) => one !== finalizer);
   const finalizers = wanted ? [...others, finalizer] : others;
-  const { resourceVersion } = typed.metadata;
-  const body = { metadata: { finalizers: finalizers.length > 0 ? finalizers : null, resourceVersion } };
+  const next = { ...obj, metadata: { ...typed.metadata, finalizers } } as unknown as Frozen<T>;
   try {
-    await writer.patch(keyOf(typed), { type: 'merge', body }, { signal });
+    await writer.update(next, { signal });
   } catch (error) {
     // A conflict brings the newer version soon, and with it the next look.
     if (!isNotFound(error) && !isConflict(error)) throw error;
