@@ -6,7 +6,7 @@ import type { New } from '../api/meta.ts';
 import type { Service } from '../api/generated/core.v1.ts';
 import type { EndpointSlice } from '../api/generated/discovery.v1.ts';
 import { endpointSlices, services } from '../api/generated/resources.ts';
-import { isAlreadyExists, isNotFound } from '../api/status-error.ts';
+import { isNotFound } from '../api/status-error.ts';
 import type { ZoneSource } from './zone.ts';
 import type { Client } from '../client/client.ts';
 
@@ -75,10 +75,12 @@ export function publishedPort(source: Pick<ZoneSource, 'slices'>): number | unde
 
 /** Makes the objects what they should be. Throws StatusError (for example when the address is taken by another service). */
 export async function publishDns(client: Client, options: DnsServiceOptions, signal: AbortSignal): Promise<void> {
+  // Asked for first: to create it again is refused for its address, which is in use, before its name is looked at.
   try {
-    await client.resource(services).create(kubeDnsService(options), { signal });
+    await client.resource(services).get({ namespace, name }, { signal });
   } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
+    if (!isNotFound(error)) throw error;
+    await client.resource(services).create(kubeDnsService(options), { signal });
   }
   const slices = client.resource(endpointSlices);
   const wanted = kubeDnsSlice(options);

@@ -209,7 +209,7 @@ export class Zone {
   /** Ready endpoints, one a port (or one without, for a slice that has no ports). */
   #endpoints(namespace: string, name: string): readonly NamedEndpoint[] {
     return this.#source.slices(namespace, name).flatMap((slice) =>
-      slice.endpoints.filter(isReady).flatMap((endpoint) =>
+      (slice.endpoints ?? []).filter(isReady).flatMap((endpoint) =>
         endpoint.addresses.flatMap((ip) => {
           const hostname = hostnameOf(endpoint, ip);
           const ports = slice.ports?.length ? slice.ports : [{}];
@@ -231,7 +231,7 @@ export class Zone {
       const name = slice.metadata.labels?.['kubernetes.io/service-name'];
       const service = name === undefined ? undefined : this.#source.service(namespace, name);
       if (service?.spec.clusterIP !== 'None') continue;
-      for (const endpoint of slice.endpoints)
+      for (const endpoint of slice.endpoints ?? [])
         if (isReady(endpoint) && endpoint.addresses.includes(ip))
           names.push(`${hostnameOf(endpoint, ip)}.${name}.${namespace}.svc.${domain}`);
     }
