@@ -18,6 +18,8 @@ export interface Column<T> {
   readonly description?: string;
   /** 0 is always shown, 1 with -o wide. */
   readonly priority?: number;
+  /** The cell is filled, the column is not announced: slips of upstream that clients see. */
+  readonly unannounced?: boolean;
   readonly cell: (obj: Frozen<T>, nowMs: number) => unknown;
 }
 
@@ -57,6 +59,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectable?: Readonly<Record<string, (obj: Frozen<T>) => string>>;
   readonly columns?: readonly Column<T>[];
+  /** The order of a table's rows; default: that of the list. */
+  readonly rowOrder?: (a: Frozen<T>, b: Frozen<T>) => number;
   /** What a table says of a row beside its cells. */
   rowConditions?(obj: Frozen<T>): { type: string; status: string; reason: string; message: string }[];
   /** "status", "scale", …: those whose object is this one and that need rules of their own. */

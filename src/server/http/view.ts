@@ -89,15 +89,14 @@ function row(
 }
 
 function definitions({ resource, collection }: Served): object[] {
-  return columnsOf(collection?.storage ?? resource).map(
-    ({ name, type, format = '', description = '', priority = 0 }) => ({
-      name,
-      type,
-      format,
-      description,
-      priority,
-    }),
-  );
+  const announced = columnsOf(collection?.storage ?? resource).filter(({ unannounced }) => unannounced !== true);
+  return announced.map(({ name, type, format = '', description = '', priority = 0 }) => ({
+    name,
+    type,
+    format,
+    description,
+    priority,
+  }));
 }
 
 export function objectView(
@@ -136,13 +135,16 @@ export function listView(
       metadata,
       items: objects.map((object) => partial(object, form.asVersion)),
     };
+  const { rowOrder } = served.collection?.storage ?? served.resource;
+  const shown = objects.map((object, at) => ({ object, stored: entries[at]!.object }));
+  if (rowOrder !== undefined) shown.sort((a, b) => rowOrder(a.stored, b.stored));
   return {
     kind: 'Table',
     apiVersion: `meta.k8s.io/${form.asVersion}`,
     metadata,
     columnDefinitions: definitions(served),
-    rows: objects.map((object, at) =>
-      row(served, entries[at]!.object, object, form, form.includeObject ?? 'Metadata', nowMs, false),
+    rows: shown.map(({ object, stored }) =>
+      row(served, stored, object, form, form.includeObject ?? 'Metadata', nowMs, false),
     ),
   };
 }

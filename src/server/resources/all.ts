@@ -26,6 +26,20 @@ import { resourceQuota } from './core/resource-quota.ts';
 import { service } from './core/service.ts';
 import { serviceAccount } from './core/service-account.ts';
 import { pod } from './core/pod.ts';
+import { ingress } from './networking/ingress.ts';
+import { ingressClass } from './networking/ingress-class.ts';
+import { ipAddress } from './networking/ip-address.ts';
+import { networkPolicy } from './networking/network-policy.ts';
+import { serviceCIDR } from './networking/service-cidr.ts';
+import { clusterRole, role } from './rbac/role.ts';
+import { clusterRoleBinding, roleBinding } from './rbac/role-binding.ts';
+import { priorityClass } from './scheduling/priority-class.ts';
+import { csiDriver } from './storage/csi-driver.ts';
+import { csiNode } from './storage/csi-node.ts';
+import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
+import { storageClass } from './storage/storage-class.ts';
+import { volumeAttachment } from './storage/volume-attachment.ts';
+import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
 const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resource as unknown as Resource;
@@ -59,4 +73,20 @@ export const resources: readonly Resource[] = [
   erased(event),
   erased(eventsEvent),
   erased(podDisruptionBudget),
+  erased(ingress),
+  erased(ingressClass),
+  erased(ipAddress),
+  erased(networkPolicy),
+  erased(serviceCIDR),
+  erased(clusterRole),
+  erased(role),
+  erased(clusterRoleBinding),
+  erased(roleBinding),
+  erased(priorityClass),
+  erased(csiDriver),
+  erased(csiNode),
+  erased(csiStorageCapacity),
+  erased(storageClass),
+  erased(volumeAttachment),
+  erased(volumeAttributesClass),
 ];

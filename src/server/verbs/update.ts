@@ -63,7 +63,8 @@ function checkVersion(version: string, entry: Entry, served: Served): void {
   const { name } = entry.object.metadata;
   if (version === '' || version === '0') {
     if (rules.unconditionalUpdate === false)
-      throw invalid(rules, name, [
+      // Upstream names the resource here, not the kind.
+      throw invalid({ group: rules.group, kind: rules.plural }, name, [
         fieldError.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
     return;

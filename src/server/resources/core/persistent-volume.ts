@@ -140,17 +140,18 @@ function validateCapacity(problems: Problems, capacity: Spec['capacity'] = {}): 
   }
 }
 
-function validateSources(problems: Problems, spec: Spec, name: string): void {
+/** Exactly one source, and what it needs. `path` is that of the spec. */
+export function validateVolumeSources(problems: Problems, spec: Spec, name: string, path = 'spec'): void {
   let found = false;
   for (const rule of sources) {
     if (spec[rule.field] === undefined) continue;
     // Upstream does not count flexVolume as one too many.
     if (found && rule.field !== 'flexVolume')
-      problems.forbidden(`spec.${rule.surplusPath ?? rule.field}`, 'may not specify more than 1 volume type');
-    else rule.check(problems, `spec.${rule.path ?? rule.field}`, spec, name);
+      problems.forbidden(`${path}.${rule.surplusPath ?? rule.field}`, 'may not specify more than 1 volume type');
+    else rule.check(problems, `${path}.${rule.path ?? rule.field}`, spec, name);
     found = true;
   }
-  if (!found) problems.required('spec', 'must specify a volume type');
+  if (!found) problems.required(path, 'must specify a volume type');
 }
 
 function validate({ metadata, spec = {} }: Frozen<PersistentVolume>): Problems {
@@ -168,7 +169,7 @@ function validate({ metadata, spec = {} }: Frozen<PersistentVolume>): Problems {
   if (spec.nodeAffinity !== undefined)
     if (spec.nodeAffinity.required === undefined) problems.required('spec.nodeAffinity.required');
     else validateNodeSelector(problems, 'spec.nodeAffinity.required', spec.nodeAffinity.required);
-  validateSources(problems, spec, metadata.name);
+  validateVolumeSources(problems, spec, metadata.name);
   const isRoot = spec.hostPath !== undefined && /^\/[/.]*$/.test(spec.hostPath.path ?? '');
   if (isRoot && spec.persistentVolumeReclaimPolicy === 'Recycle')
     problems.forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");

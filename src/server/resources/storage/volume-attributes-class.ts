@@ -1,0 +1,31 @@
+// Owns the kind VolumeAttributesClass.
+import { volumeAttributesClasses } from '../../../api/generated/resources.ts';
+import type { VolumeAttributesClass } from '../../../api/generated/storage.v1.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { Problems } from '../../../api/validation/problems.ts';
+import { same } from '../../../api/validation/same.ts';
+import { validateDriverName } from './driver-name.ts';
+import { ageColumn, nameColumn } from '../columns.ts';
+import { defineResource } from '../define.ts';
+import { validateParameters } from './parameters.ts';
+
+function validate(obj: Frozen<VolumeAttributesClass>): Problems {
+  const problems = new Problems();
+  validateDriverName(problems, 'driverName', obj.driverName);
+  validateParameters(problems, 'parameters', obj.parameters, { mayBeEmpty: false });
+  return problems;
+}
+
+export const volumeAttributesClass = defineResource<VolumeAttributesClass>(volumeAttributesClasses, {
+  shortNames: ['vac'],
+  validate: (obj) => validate(obj).list,
+  validateUpdate(next, prev) {
+    const problems = new Problems();
+    problems.immutable('driverName', next.driverName, prev.driverName, same);
+    if (!same(next.parameters, prev.parameters))
+      problems.forbidden('parameters', 'updates to parameters are forbidden.');
+    return problems.list;
+  },
+  columns: [nameColumn, { name: 'DriverName', type: 'string', cell: ({ driverName }) => driverName }, ageColumn],
+  deleteReturnsObject: true,
+});
