@@ -5,6 +5,7 @@ import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { admission } from './admission/admission.ts';
+import { roleEscalation } from './admission/role-escalation.ts';
 import { admissionPlugins } from './admission/plugins.ts';
 import { authenticated } from './authn/authenticator.ts';
 import { authentication } from './authn/compose.ts';
@@ -80,7 +81,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     log,
     catalog,
     objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock }),
-    admission: admission(admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins)),
+    admission: admission([
+      ...admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins),
+      ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
+    ]),
     hooks: [
       serviceHook({
         store,
