@@ -86,7 +86,7 @@ export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlu
 function onlyCollects({ object, oldObject }: AdmissionRequest): boolean {
   if (object === undefined || oldObject === undefined) return false;
   const rest = (value: Frozen<KubeObject>): unknown => {
-    const { ownerReferences, finalizers, managedFields, resourceVersion, ...metadata } = value.metadata;
+    const { ownerReferences: _a, finalizers: _b, managedFields: _c, resourceVersion: _d, ...metadata } = value.metadata;
     return { ...value, metadata };
   };
   return same(rest(object as Frozen<KubeObject>), rest(oldObject));
