@@ -3,20 +3,25 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { extract } from 'tar-stream';
 import WebSocket from 'ws';
 import { configMaps, pods, secrets } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
-import { thaw } from '../api/meta.ts';
+import { type Frozen, thaw } from '../api/meta.ts';
 import { statusError } from '../api/status-error.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { cgroups } from './host/cgroups.ts';
 import { containerdPid, shimPids } from './host/containerd.ts';
 import { containerdPaths } from './host/containerd-config.ts';
-import { helloImageName } from './images/built-in.ts';
+import { architectureOf, helloImage, helloImageName } from './images/built-in.ts';
+import { buildImage, type ImageSpec } from './images/image.ts';
 import { realRuntime, whyNoRealRuntime } from './host/real-runtime.suite.ts';
 import { sh, SuiteNode, type SuiteRuntime } from './kubelet.suite.ts';
 
@@ -389,4 +394,103 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     rmSync(other.folder, { recursive: true, force: true });
     await stray.stop();
   });
+
+  test('an ephemeral container joins a running pod', async () => {
+    await node.create('debugged', { containers: [sh('trap "exit 0" TERM; sleep 3600 & wait')] });
+    await node.untilPhase('debugged', 'Running');
+    const pod = thaw<Pod>((await node.pod('debugged'))!);
+    const command = ['sh', '-c', 'tr "\\0" " " < /proc/1/cmdline; echo; sleep 3600'];
+    pod.spec.ephemeralContainers = [{ name: 'debug', image: runtime.image, command, targetContainerName: 'c' }];
+    await node.api.resource(pods).update(pod);
+    await node.untilPod('debugged', 'has it running', ({ status }) =>
+      Boolean(status?.ephemeralContainerStatuses?.[0]?.state?.running),
+    );
+    await node.until('it sees the other', async () =>
+      (await get('/containerLogs/default/debugged/debug')).body.includes('trap'),
+    );
+    await node.delete('debugged');
+  });
+
+  test('an image is pulled from a registry with the credentials of a pull secret', async () => {
+    const registry = await testRegistry(helloImage(architectureOf(process.arch)!), 'me', 's3cret');
+    const image = `127.0.0.1:${registry.port}/team/hello:1`;
+    const auth = (password: string) => Buffer.from(`me:${password}`).toString('base64');
+    const secret = (name: string, password: string) =>
+      node.api.resource(secrets).create({
+        metadata: { name, namespace: 'default' },
+        type: 'kubernetes.io/dockerconfigjson',
+        data: {
+          '.dockerconfigjson': Buffer.from(
+            JSON.stringify({ auths: { [`127.0.0.1:${registry.port}`]: { auth: auth(password) } } }),
+          ).toString('base64'),
+        },
+      } as never);
+    await secret('right', 's3cret');
+    await secret('wrong', 'guess');
+    const containers = [{ name: 'c', image }];
+    await node.create('refused', { imagePullSecrets: [{ name: 'wrong' }], containers });
+    const reasonOf = (pod: Frozen<Pod>) => pod.status?.containerStatuses?.[0]?.state?.waiting?.reason;
+    await node.untilPod('refused', 'is refused', (pod) => reasonOf(pod) === 'ErrImagePull');
+    await node.untilPod('refused', 'is held back', (pod) => reasonOf(pod) === 'ImagePullBackOff');
+    await node.create('pulled', { imagePullSecrets: [{ name: 'right' }], containers });
+    await node.untilPhase('pulled', 'Running');
+    const said = (await node.events('pulled')).map(({ reason }) => reason);
+    assert.deepEqual(said, ['Pulling', 'Pulled', 'Created', 'Started']);
+    await node.delete('refused');
+    await node.delete('pulled');
+    await registry.close();
+  });
 });
+
+/** A registry of one image, which asks for a name and a password. */
+async function testRegistry(
+  spec: ImageSpec,
+  name: string,
+  password: string,
+): Promise<{ port: number; close(): Promise<void> }> {
+  const files = new Map<string, Buffer>();
+  const archive = extract();
+  archive.on('entry', (header, entry, next) => {
+    const chunks: Buffer[] = [];
+    entry.on('data', (chunk) => chunks.push(chunk as Buffer));
+    entry.on('end', () => {
+      files.set(header.name, Buffer.concat(chunks));
+      next();
+    });
+  });
+  archive.end(Buffer.from((await buildImage(spec)).archive));
+  await once(archive, 'finish');
+  const index = JSON.parse(files.get('index.json')!.toString()) as {
+    manifests: { digest: string; mediaType: string }[];
+  };
+  const [manifest] = index.manifests;
+  const wanted = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+  const server = createServer((request, response) => {
+    if (request.headers.authorization !== wanted) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="test"' }).end();
+      return;
+    }
+    const isManifest = /\/manifests\/(.*)$/.exec(request.url ?? '')?.[1];
+    const digest = isManifest === undefined ? /\/blobs\/(.*)$/.exec(request.url ?? '')?.[1] : manifest!.digest;
+    const content = files.get(`blobs/${(digest ?? '').replace(':', '/')}`);
+    if (content === undefined) response.writeHead(request.url === '/v2/' ? 200 : 404).end();
+    else
+      response
+        .writeHead(200, {
+          'content-type': isManifest === undefined ? 'application/octet-stream' : manifest!.mediaType,
+          'content-length': content.length,
+          'docker-content-digest': digest!,
+        })
+        .end(request.method === 'HEAD' ? undefined : content);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}

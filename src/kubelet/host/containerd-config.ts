@@ -37,7 +37,7 @@ export interface ContainerdSettings {
   readonly restrictOomScoreAdj: boolean;
   /** Default: overlayfs, or native where the data directory cannot carry overlays. */
   readonly snapshotter?: string;
-  /** A folder of `<registry host>/hosts.toml` files; absent: registries as they are named. */
+  /** A folder of `<registry host>/hosts.toml` files. Default: `registries` in containerd's folder, which may be absent. */
   readonly registryConfigFolder?: string;
 }
 
@@ -82,6 +82,6 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.tracing.proc
     max_conf_num = 1
 
   [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = ${text(settings.registryConfigFolder ?? '')}
+    config_path = ${text(settings.registryConfigFolder ?? `${paths.folder}/registries`)}
 `;
 }

@@ -25,7 +25,17 @@ export interface KubeletServerDeps {
   readonly stats: ReturnType<typeof statsReporter>;
 }
 
-export function kubeletServer(options: KubeletServerOptions, deps: KubeletServerDeps): Promise<HttpListener> {
+/** Throws in plain words when the port is taken. */
+export async function kubeletServer(options: KubeletServerOptions, deps: KubeletServerDeps): Promise<HttpListener> {
+  try {
+    return await listen(options, deps);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new Error(`port ${options.port} of the kubelet is taken by another program`, { cause: error });
+  }
+}
+
+function listen(options: KubeletServerOptions, deps: KubeletServerDeps): Promise<HttpListener> {
   return httpListener({
     clock: deps.node.clock,
     host: options.address,
