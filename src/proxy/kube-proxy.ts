@@ -63,7 +63,8 @@ export function kubeProxy(options: KubeProxyOptions, deps: KubeProxyDeps): KubeP
   return new RunningProxy(options, deps);
 }
 
-const retryMs = 1000;
+const firstRetryMs = 1000;
+const maxRetryMs = 30_000;
 
 class RunningProxy implements KubeProxy {
   readonly #options: KubeProxyOptions;
@@ -175,15 +176,23 @@ class RunningProxy implements KubeProxy {
     const { clock } = this.#deps;
     const minMs = this.#options.minSyncPeriodMs ?? 20;
     signal.addEventListener('abort', () => this.#wake.resolve(), { once: true });
+    let failures = 0;
     while (!signal.aborted) {
       this.#wake = deferred();
       // Changes that come together (a service and its slices) are one write.
       await new Promise((resolve) => setImmediate(resolve));
       const startMs = clock.monotonic();
       const retry = !(await this.#sync());
+      failures = retry ? failures + 1 : 0;
       const tookMs = clock.monotonic() - startMs;
       if (signal.aborted) return;
-      await sleep(clock, retry ? retryMs : Math.max(0, Math.max(minMs, tookMs) - tookMs), signal);
+      await sleep(
+        clock,
+        retry
+          ? Math.min(maxRetryMs, firstRetryMs * 2 ** (failures - 1))
+          : Math.max(0, Math.max(minMs, tookMs) - tookMs),
+        signal,
+      );
       if (!retry) await this.#wake.promise;
     }
   }
