@@ -67,6 +67,7 @@ test('nothing is approved that the requester may not ask for', () =>
     const spec = {
       request: Buffer.from(createRequest(newPrivateKey(), node)).toString('base64'),
       signerName: signers.kubeletClient,
+      username: 'someone',
       usages: clientUsages,
     };
     await world.create(requests, { metadata: { name: 'csr' }, spec });

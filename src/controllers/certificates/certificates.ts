@@ -44,6 +44,7 @@ export function certificateApprover(
 
   async function isAllowed(csr: Request, subresource: string, signal: AbortSignal): Promise<boolean> {
     const { username, uid, groups, extra } = csr.spec;
+    if (!username && !groups?.length) return false;
     const review = await context.client.resource(subjectAccessReviews).create(
       {
         metadata: {},

@@ -102,3 +102,31 @@ test('slices are filled with the fewest writes', () => {
   const full = planSlices([slice('a', 0, 50)], [group(25, 200)], ['IPv4'], () => false);
   assert.equal(full.update[0]?.content.endpoints.length, maxPerSlice);
 });
+
+test('hand-made endpoints are mirrored while their service has no selector', () =>
+  withControllers({ controllers: ['endpointslice-mirroring-controller'] }, async (world) => {
+    const metadata = { name: 'svc', namespace: 'default' };
+    const ports = [{ name: 'http', port: 8080 }];
+    const source = await world.create(endpoints, {
+      metadata: { ...metadata, labels: { l: 'v' } },
+      subsets: [{ addresses: [{ ip: '10.9.0.1' }, { ip: 'fd00::1' }], notReadyAddresses: [{ ip: '10.9.0.2' }], ports }],
+    });
+    await world.settle();
+    assert.equal((await world.list(endpointSlices)).length, 0);
+    const service = await world.create(services, { metadata, spec: { clusterIP: '10.0.0.1', ports: [{ port: 80 }] } });
+    await world.settle();
+    const mirrored = (await world.list(endpointSlices)).map((slice) => [
+      slice.addressType,
+      slice.endpoints.map(({ addresses, conditions }) => `${addresses[0]} ${conditions?.ready}`),
+    ]);
+    assert.deepEqual(mirrored, [
+      ['IPv4', ['10.9.0.1 true', '10.9.0.2 false']],
+      ['IPv6', ['fd00::1 true']],
+    ]);
+    await world.merge(endpoints, source, { subsets: [{ addresses: [{ ip: '10.9.0.4' }], ports }] });
+    await world.settle();
+    assert.equal((await world.list(endpointSlices)).length, 1);
+    await world.merge(services, service, { spec: { selector: { a: 'b' } } });
+    await world.settle();
+    assert.equal((await world.list(endpointSlices)).length, 0);
+  }));

@@ -26,20 +26,22 @@ export interface SlicePlan {
   readonly remove: readonly ObjectKey[];
 }
 
-/** `needsUpdate`: labels or owner of the slice are not as they should be. */
+/** `needsUpdate`: labels or owner of the slice are not as they should be. `keepsEmpty`: without endpoints there is one empty slice. */
 export function planSlices(
   existing: readonly Frozen<EndpointSlice>[],
   groups: readonly EndpointGroup[],
   families: readonly Family[],
   needsUpdate: (slice: Frozen<EndpointSlice>) => boolean,
+  keepsEmpty = true,
 ): SlicePlan {
   const plans = families.map((family) => {
     const own = existing.filter((slice) => slice.addressType === family);
     const wanted = groups.filter((group) => group.family === family);
     // A service without endpoints has one empty slice, so that its consumers know that we have looked.
-    const filled = wanted.some(({ endpoints }) => endpoints.length > 0)
-      ? wanted
-      : [{ family, ports: [], endpoints: [] }];
+    const filled =
+      wanted.some(({ endpoints }) => endpoints.length > 0) || !keepsEmpty
+        ? wanted
+        : [{ family, ports: [], endpoints: [] }];
     return planFamily(own, filled, needsUpdate);
   });
   const strays = existing.filter((slice) => !families.includes(slice.addressType as Family));

@@ -34,6 +34,11 @@ export function garbageCollector(context: ControllerContext): Controller {
   };
 }
 
+/** Its API may be switched off or its server down for now: whoever names it stays. */
+class UnknownOwnerKind extends Error {
+  override readonly name = 'UnknownOwnerKind';
+}
+
 interface Monitor {
   readonly ref: ResourceRef;
   readonly stop: () => void;
@@ -142,6 +147,10 @@ class GarbageCollector {
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (isConflict(error)) return { afterMs: 20 };
+      if (error instanceof UnknownOwnerKind) {
+        this.#context.logger.debug('object is kept: its owner cannot be looked up', { error });
+        return { afterMs: discoveryPeriodMs };
+      }
       throw error;
     }
     return undefined;
@@ -199,7 +208,7 @@ class GarbageCollector {
     if (this.#isSolid(node, owner)) return 'solid';
     const ref = this.#kinds.get(`${owner.apiVersion}/${owner.kind}`);
     if (!ref)
-      throw new Error(`owner ${owner.apiVersion}/${owner.kind} ${owner.name} is of a kind the server does not have`);
+      throw new UnknownOwnerKind(`${owner.apiVersion}/${owner.kind} ${owner.name}: the server has no such kind`);
     // A cluster-scoped object cannot be owned by a namespaced one: there is no namespace to look in.
     if (ref.namespaced && node.namespace === '') return 'solid';
     const namespace = ref.namespaced ? node.namespace : '';

@@ -179,7 +179,8 @@ class JobWorker {
       .indexed('controller', job.metadata.uid)
       .filter((pod) => labelPredicate(job.spec.selector)(pod.metadata.labels));
     const now = tally(job, after);
-    setCounts(status, now, job, failedIndexes);
+    setRunning(status, now);
+    setIndexes(status, now, job, failedIndexes);
     const uncounted = status.uncountedTerminatedPods ?? {};
     const record = (known: string[] | undefined, fresh: readonly Frozen<Pod>[]) => [
       ...(known ?? []),
@@ -206,6 +207,7 @@ class JobWorker {
     if (!final.succeeded) delete final.succeeded;
     if (!final.failed) delete final.failed;
     const left = this.#podCache.indexed('controller', job.metadata.uid);
+    setRunning(final, tally(job, left));
     const isOver = !left.some((pod) => isPodActive(pod) || (isTerminating(pod) && !isPodFinished(pod)));
     if (verdict && isOver) this.#finish(job, final, verdict, nowMs);
     await this.#write(current, final, signal);
@@ -270,11 +272,14 @@ export function isFinished(job: Frozen<Job>): boolean {
   );
 }
 
-function setCounts(status: JobStatus, now: Tally, job: Frozen<Job>, failedIndexes: ReadonlySet<number>): void {
+function setRunning(status: JobStatus, now: Tally): void {
   if (now.active.length > 0) status.active = now.active.length;
   else delete status.active;
   status.ready = now.ready;
   status.terminating = now.terminating;
+}
+
+function setIndexes(status: JobStatus, now: Tally, job: Frozen<Job>, failedIndexes: ReadonlySet<number>): void {
   if (!isIndexed(job)) return;
   status.succeeded = now.succeededIndexes.size;
   if (now.succeededIndexes.size > 0) status.completedIndexes = formatIndexes(now.succeededIndexes);

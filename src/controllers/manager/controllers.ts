@@ -21,6 +21,7 @@ import { resourceQuotaController } from '../resourcequota/resourcequota.ts';
 import { serviceAccountTokenController } from '../serviceaccount/token-secrets.ts';
 import { claimProtectionController, volumeProtectionController } from '../volume/protection.ts';
 import { cronJobController } from '../cronjob/cronjob.ts';
+import { endpointSliceMirroringController } from '../endpoints/mirroring.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -57,6 +58,7 @@ export const controllers: readonly ControllerEntry[] = [
   { name: 'ttl-after-finished-controller', make: ttlAfterFinishedController },
   { name: 'endpoints-controller', make: endpointsController },
   { name: 'endpointslice-controller', make: endpointSliceController },
+  { name: 'endpointslice-mirroring-controller', make: endpointSliceMirroringController },
   { name: 'garbage-collector-controller', make: garbageCollector },
   {
     name: 'node-ipam-controller',
