@@ -12,7 +12,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep, specStrategy } from '../define.ts';
-import { fromV1, toV1 } from './hpa-convert.ts';
+import { dropV1Annotations, fromV1, toV1 } from './hpa-convert.ts';
 import { validateHpaSpec } from './hpa-rules.ts';
 
 type Hpa = HorizontalPodAutoscaler;
@@ -32,6 +32,7 @@ const defaultRules: Readonly<Record<'scaleUp' | 'scaleDown', Frozen<HPAScalingRu
 };
 
 function applyDefaults(obj: Hpa): void {
+  dropV1Annotations(obj);
   const spec = (obj.spec ??= {} as Hpa['spec']);
   spec.minReplicas ??= 1;
   if (!spec.metrics?.length)

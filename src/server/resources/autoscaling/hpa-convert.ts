@@ -18,6 +18,14 @@ const conditionsKey = `${prefix}/conditions`;
 
 type Json = Record<string, unknown>;
 
+/** v2 has fields for what these say; there they mean nothing and are not kept. */
+export function dropV1Annotations({ metadata }: { readonly metadata: { annotations?: Record<string, string> } }): void {
+  const { annotations } = metadata;
+  if (annotations === undefined) return;
+  for (const key of [metricsKey, behaviorKey, currentKey, conditionsKey]) delete annotations[key];
+  if (Object.keys(annotations).length === 0) delete metadata.annotations;
+}
+
 const isCpuUtilization = ({ type, resource }: Frozen<MetricSpec>): boolean =>
   type === 'Resource' && resource?.name === 'cpu' && resource.target?.averageUtilization !== undefined;
 

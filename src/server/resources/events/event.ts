@@ -37,8 +37,12 @@ function renamed(obj: Json, from: 0 | 1, apiVersion: string): Json {
 const toCore = (obj: Frozen<modern.Event>): core.Event =>
   renamed(thaw<modern.Event>(obj) as unknown as Json, 1, 'v1') as unknown as core.Event;
 
-const toModern = (obj: Frozen<core.Event>): modern.Event =>
-  renamed(thaw<core.Event>(obj) as unknown as Json, 0, 'events.k8s.io/v1') as unknown as modern.Event;
+/** Empty names are written in core/v1 only. */
+function toModern(obj: Frozen<core.Event>): modern.Event {
+  const event = renamed(thaw<core.Event>(obj) as unknown as Json, 0, 'events.k8s.io/v1');
+  for (const field of ['reportingController', 'reportingInstance']) if (event[field] === '') delete event[field];
+  return event as unknown as modern.Event;
+}
 
 type Time = string | undefined;
 
@@ -137,17 +141,13 @@ export const eventsEvent = defineResource<modern.Event>(eventsV1Events, {
     validateStrictChange(problems, after, before);
     return problems.list;
   },
-  selectable: {
-    ...Object.fromEntries(
-      referenceFields.map((field) => [
-        `regarding.${field}`,
-        ({ regarding }: Frozen<modern.Event>) => regarding?.[field] ?? '',
-      ]),
-    ),
-    reason: ({ reason }) => reason ?? '',
-    reportingController: ({ reportingController }) => reportingController ?? '',
-    type: ({ type }) => type ?? '',
-  },
+  // Selectors see what is stored, by the names of this group.
+  selectable: Object.fromEntries(
+    Object.entries(selectable).map(([field, read]) => [
+      field.replace('involvedObject.', 'regarding.').replace('reportingComponent', 'reportingController'),
+      (stored: Frozen<modern.Event>) => read(stored as unknown as Frozen<core.Event>),
+    ]),
+  ),
   judgesItself: true,
   columns: columns.map((column) => ({
     ...column,

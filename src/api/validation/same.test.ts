@@ -1,0 +1,29 @@
+// Proves when two values mean the same to the API: absent, empty and zero are one.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { same } from './same.ts';
+
+test('absent, empty and zero', () => {
+  for (const [a, b] of [
+    [undefined, {}],
+    [undefined, []],
+    [{ a: undefined, b: 1 }, { b: 1 }],
+    [{ a: '' }, { a: undefined }],
+    [
+      { a: 1, b: [1] },
+      { b: [1], a: 1 },
+    ],
+  ])
+    assert.equal(same(a, b), true, JSON.stringify([a, b]));
+});
+
+test('differences', () => {
+  for (const [a, b] of [
+    [{ a: 1 }, {}],
+    [[1], [2]],
+    [[1], [1, 2]],
+    ['a', 'b'],
+    [{ a: 'x' }, ['x']],
+  ])
+    assert.equal(same(a, b), false, JSON.stringify([a, b]));
+});
