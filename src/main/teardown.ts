@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { runCommand } from '../base/run-command.ts';
 import { connectCri } from '../kubelet/cri.ts';
+import { cniCleanup } from '../kubelet/host/cni.ts';
 import { type ContainerdPaths, containerdPaths } from '../kubelet/host/containerd-config.ts';
 import { containerdPid, shimPids, stopContainerd } from '../kubelet/host/containerd.ts';
 import { restoreKernelSettings } from '../kubelet/host/kernel.ts';
@@ -73,31 +74,21 @@ async function unmountBelow(folder: string): Promise<void> {
 /** What a node has put into the host's network, remembered for whoever takes it out. */
 export interface NetworkRecord {
   readonly bridge: string;
+  /** The CNI network's name, by which its rules are known. */
+  readonly network: string;
   readonly clusterCidr: string;
 }
 
 async function restoreNetwork(file: string): Promise<void> {
   if (!existsSync(file)) return;
-  const { bridge } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
+  const { bridge, network } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
   await cleanUpIptables({ command: 'iptables' }, runCommand);
   await runCommand('ip', ['link', 'delete', bridge]);
-  await removeCniChains();
+  await removeCniChains(network);
 }
 
-/** The portmap and bridge plugins leave their chains when containers end without them. */
-async function removeCniChains(): Promise<void> {
+async function removeCniChains(network: string): Promise<void> {
   const { stdout } = await runCommand('iptables-save', ['-t', 'nat']);
-  const lines = stdout.split('\n');
-  const chains = lines.flatMap((line) => /^:(CNI-\S+)/.exec(line)?.[1] ?? []);
-  if (chains.length === 0) return;
-  const jumps = lines.filter((line) => /^-A (?!CNI-)\S+ .*-j CNI-/.test(line)).map((line) => line.replace(/^-A/, '-D'));
-  const input = [
-    '*nat',
-    ...chains.map((chain) => `:${chain} - [0:0]`),
-    ...jumps,
-    ...chains.map((chain) => `-X ${chain}`),
-    'COMMIT',
-    '',
-  ];
-  await runCommand('iptables-restore', ['-w', '5', '--noflush'], { input: input.join('\n') });
+  const input = cniCleanup(stdout, network);
+  if (input !== '') await runCommand('iptables-restore', ['-w', '5', '--noflush'], { input });
 }

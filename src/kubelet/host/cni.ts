@@ -39,3 +39,39 @@ export function cniConfig(options: CniOptions): string {
     2,
   );
 }
+
+/**
+ * What to feed to `iptables-restore --noflush` so that nothing of this network is left, from what `iptables-save -t nat` says: the
+ * plugins leave their chains when containers end without them. Other networks' rules stay. Empty: there is nothing to do.
+ */
+export function cniCleanup(saved: string, networkName: string): string {
+  const lines = saved.split('\n');
+  const all = lines.flatMap((line) => /^:(CNI-\S+)/.exec(line)?.[1] ?? []);
+  const rules = lines.filter((line) => line.startsWith('-A '));
+  const isOwn = (rule: string): boolean => rule.includes(`name: \\"${networkName}\\" `);
+  const targetOf = (rule: string): string => / -j (\S+)/.exec(rule)?.[1] ?? '';
+  const chainOf = (rule: string): string => rule.split(' ')[1] ?? '';
+  const own = new Set(
+    rules
+      .filter(isOwn)
+      .map(targetOf)
+      .filter((chain) => /^CNI-(DN-)?[0-9a-f]+$/.test(chain)),
+  );
+  if (own.size === 0) return '';
+  const jumps = rules.filter((rule) => isOwn(rule) && !own.has(chainOf(rule)));
+  // The chains that host ports share go with their last user.
+  const isShared = rules.some((rule) => chainOf(rule) === 'CNI-HOSTPORT-DNAT' && !isOwn(rule));
+  if (!isShared)
+    for (const chain of all.filter((name) => name.startsWith('CNI-HOSTPORT-'))) {
+      own.add(chain);
+      jumps.push(...rules.filter((rule) => targetOf(rule) === chain && !chainOf(rule).startsWith('CNI-')));
+    }
+  return [
+    '*nat',
+    ...[...own].map((chain) => `:${chain} - [0:0]`),
+    ...jumps.filter((rule) => !own.has(chainOf(rule))).map((rule) => rule.replace(/^-A/, '-D')),
+    ...[...own].map((chain) => `-X ${chain}`),
+    'COMMIT',
+    '',
+  ].join('\n');
+}

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cgroupHierarchies, cgroups } from './cgroups.ts';
-import { cniConfig } from './cni.ts';
+import { cniCleanup, cniConfig } from './cni.ts';
 import { containerdConfig, containerdPaths } from './containerd-config.ts';
 import { hasCapSysResource, snapshotterFor } from './kernel.ts';
 import { findHostTools, whyNoRealNode } from './tools.ts';
@@ -81,4 +81,43 @@ test('tools are found on the path; who cannot have a real node hears why', () =>
   assert.match(whyNoRealNode({ platform: 'darwin', uid: 0 })!, /need Linux/);
   assert.match(whyNoRealNode({ platform: 'linux', uid: 1000 })!, /needs root/);
   assert.equal(whyNoRealNode({ platform: 'linux', uid: 0 }), undefined);
+});
+
+test("what CNI plugins left of one network goes, another's stays", () => {
+  const rule = (network: string) => `-m comment --comment "name: \\"${network}\\" id: \\"1\\""`;
+  const dnat = (network: string) => `-m comment --comment "dnat name: \\"${network}\\" id: \\"1\\""`;
+  const saved = (other: boolean) =>
+    [
+      '*nat',
+      ':POSTROUTING ACCEPT [0:0]',
+      ':CNI-aa - [0:0]',
+      ':CNI-DN-ab - [0:0]',
+      ':CNI-HOSTPORT-DNAT - [0:0]',
+      '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+      `-A POSTROUTING -s 10.0.0.2/32 ${rule('ours')} -j CNI-aa`,
+      `-A CNI-aa -d 10.0.0.0/24 ${rule('ours')} -j ACCEPT`,
+      `-A CNI-HOSTPORT-DNAT -p tcp ${dnat('ours')} -m multiport --dports 80 -j CNI-DN-ab`,
+      '-A CNI-DN-ab -p tcp -j DNAT --to-destination 10.0.0.2:80',
+      ...(other
+        ? [
+            ':CNI-bb - [0:0]',
+            `-A POSTROUTING -s 10.1.0.2/32 ${rule('theirs')} -j CNI-bb`,
+            `-A CNI-HOSTPORT-DNAT -p tcp ${dnat('theirs')} -m multiport --dports 81 -j CNI-DN-bc`,
+          ]
+        : []),
+      'COMMIT',
+    ].join('\n');
+  assert.equal(cniCleanup(saved(true), 'nobody'), '');
+  const shared = cniCleanup(saved(true), 'ours');
+  assert.deepEqual(
+    shared.split('\n').filter((line) => /^(:|-X)/.test(line)),
+    [':CNI-aa - [0:0]', ':CNI-DN-ab - [0:0]', '-X CNI-aa', '-X CNI-DN-ab'],
+  );
+  assert.ok(shared.includes('-D POSTROUTING -s 10.0.0.2/32') && shared.includes('-D CNI-HOSTPORT-DNAT -p tcp'));
+  assert.ok(!shared.includes('theirs') && !shared.includes('-D PREROUTING'));
+  const alone = cniCleanup(saved(false), 'ours');
+  assert.ok(
+    alone.includes('-X CNI-HOSTPORT-DNAT') &&
+      alone.includes('-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT'),
+  );
 });

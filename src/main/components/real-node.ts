@@ -49,7 +49,10 @@ export async function startRealNode(
   const paths = nodePaths(options.dataDir);
   mkdirSync(paths.folder, { recursive: true, mode: 0o711 });
   const bridge = bridgeName(options.clusterName);
-  replaceFile(paths.network, JSON.stringify({ bridge, clusterCidr: options.podSubnet }));
+  replaceFile(
+    paths.network,
+    JSON.stringify({ bridge, network: networkName(options.clusterName), clusterCidr: options.podSubnet }),
+  );
   for (const warning of applyKernelSettings(paths.kernelSettings).warnings) show.note(warning);
   const endpoint = await show.stage('containerd', (detail) => startContainerd(options, paths.containerd, deps, detail));
   startNetwork(options, component, deps);
@@ -70,7 +73,7 @@ export async function startRealNode(
         cni: {
           confFolder: paths.containerd.cniConfFolder,
           dataFolder: paths.containerd.cniDataFolder,
-          networkName: `k8ts-${options.clusterName}`,
+          networkName: networkName(options.clusterName),
           bridge,
         },
         server: options.server,
@@ -86,6 +89,10 @@ export async function startRealNode(
     });
     await self.ready;
   });
+}
+
+function networkName(clusterName: string): string {
+  return `k8ts-${clusterName}`;
 }
 
 /** An interface's name has at most 15 characters, so a cluster's is shortened to a hash. */
