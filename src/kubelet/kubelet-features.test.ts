@@ -1,6 +1,5 @@
 // Tests over a real containerd what only real containers show: files, probes, hooks, logs, streams, limits.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -372,9 +371,6 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     await other.create('orphan', { containers: [sh('sleep 3600')] });
     await other.untilPhase('orphan', 'Running');
     await other.stop();
-    const { items } = await other.cri.runtime.listPodSandbox({});
-    const { info } = await other.cri.runtime.podSandboxStatus({ podSandboxId: items[0]!.id, verbose: true });
-    const network = /"\/(?:var\/)?run\/netns\/(cni-[\w-]+)"/.exec(info['info']!)![1]!;
     const paths = containerdPaths(dirname(stray.endpoint.replace('unix:', '')));
     process.kill(containerdPid(paths)!, 'SIGKILL');
     const processes = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -387,12 +383,15 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
         (pid) => !existsSync(`/proc/${pid}`) || readFileSync(`/proc/${pid}/status`, 'utf8').includes('State:\tZ'),
       ),
     );
-    // What containerd would have done is done by hand.
-    execFileSync('ip', ['netns', 'delete', network]);
     cgroups(stray.cgroupRoot).remove(stray.cgroupRoot);
     other.cri.close();
     rmSync(other.folder, { recursive: true, force: true });
     await stray.stop();
+    const results = '/var/lib/cni/results';
+    assert.deepEqual(
+      readdirSync(results).filter((name) => name.startsWith('ktest2-')),
+      [],
+    );
   });
 
   test('an ephemeral container joins a running pod', async () => {

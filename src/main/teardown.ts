@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { runCommand } from '../base/run-command.ts';
 import { connectCri } from '../kubelet/cri.ts';
+import { removeCniLeftovers } from '../kubelet/host/cni-leftovers.ts';
 import { cniCleanup } from '../kubelet/host/cni.ts';
 import { type ContainerdPaths, containerdPaths } from '../kubelet/host/containerd-config.ts';
 import { containerdPid, shimPids, stopContainerd } from '../kubelet/host/containerd.ts';
@@ -34,7 +35,7 @@ export async function removeNode(dataDir: string, mode: 'stop' | 'remove'): Prom
   await stopContainerd(paths.containerd, systemClock);
   endShims(paths.containerd);
   await unmountBelow(paths.folder);
-  await restoreNetwork(paths.network);
+  await restoreNetwork(paths.network, paths.containerd.cniDataFolder);
   restoreKernelSettings(paths.kernelSettings);
   return wasRunning;
 }
@@ -79,11 +80,12 @@ export interface NetworkRecord {
   readonly clusterCidr: string;
 }
 
-async function restoreNetwork(file: string): Promise<void> {
+async function restoreNetwork(file: string, cniDataFolder: string): Promise<void> {
   if (!existsSync(file)) return;
   const { bridge, network } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
   await cleanUpIptables({ command: 'iptables' }, runCommand);
   await runCommand('ip', ['link', 'delete', bridge]);
+  await removeCniLeftovers(network, cniDataFolder);
   await removeCniChains(network);
 }
 

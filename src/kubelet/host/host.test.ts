@@ -1,10 +1,11 @@
 // Tests what is decided about the host: capabilities, cgroup hierarchies, configuration texts, missing tools.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { cgroupHierarchies, cgroups } from './cgroups.ts';
+import { removeCniLeftovers } from './cni-leftovers.ts';
 import { cniCleanup, cniConfig } from './cni.ts';
 import { containerdConfig, containerdPaths } from './containerd-config.ts';
 import { hasCapSysResource, snapshotterFor } from './kernel.ts';
@@ -120,4 +121,36 @@ test("what CNI plugins left of one network goes, another's stays", () => {
     alone.includes('-X CNI-HOSTPORT-DNAT') &&
       alone.includes('-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT'),
   );
+});
+
+test('namespaces, results and addresses of our pods go, others stay', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cni-'));
+  const results = join(folder, 'results');
+  const data = join(folder, 'data');
+  mkdirSync(results);
+  mkdirSync(join(data, 'ours'), { recursive: true });
+  const result = (networkName: string, containerId: string, sandbox: string) =>
+    writeFileSync(
+      join(results, `${networkName}-${containerId}-eth0`),
+      JSON.stringify({
+        networkName,
+        containerId,
+        result: { interfaces: [{ name: 'veth1' }, { name: 'eth0', sandbox }] },
+      }),
+    );
+  result('ours', 'a', '/var/run/netns/cni-1');
+  result('cni-loopback', 'a', '/var/run/netns/cni-1');
+  result('theirs', 'b', '/var/run/netns/cni-2');
+  result('ours', 'c', '/etc/passwd');
+  writeFileSync(join(results, 'broken'), '{');
+  writeFileSync(join(data, 'ours', '10.0.0.2'), 'a\r\neth0');
+  writeFileSync(join(data, 'ours', '10.0.0.3'), 'z\r\neth0');
+  writeFileSync(join(data, 'ours', 'last_reserved_ip.0'), 'a');
+  const deleted: string[] = [];
+  assert.equal(await removeCniLeftovers('ours', data, results, async (name) => deleted.push(name)), 2);
+  assert.deepEqual(deleted, ['cni-1']);
+  assert.deepEqual(readdirSync(results).toSorted(), ['broken', 'theirs-b-eth0']);
+  assert.deepEqual(readdirSync(join(data, 'ours')).toSorted(), ['10.0.0.3', 'last_reserved_ip.0']);
+  assert.equal(await removeCniLeftovers('ours', data, join(folder, 'absent')), 0);
+  rmSync(folder, { recursive: true });
 });

@@ -15,6 +15,7 @@ import {
 } from '../images/built-in.ts';
 import type { SuiteRuntime } from '../kubelet.suite.ts';
 import { systemMounter } from '../volumes/mounts.ts';
+import { removeCniLeftovers } from './cni-leftovers.ts';
 import { cniCleanup } from './cni.ts';
 import { ensureContainerd, shimPids, stopContainerd } from './containerd.ts';
 import { containerdPaths } from './containerd-config.ts';
@@ -71,6 +72,7 @@ export async function realRuntime(bridge: string, podCidr: string): Promise<Suit
       ))
         process.kill(pid, 'SIGKILL');
       await systemMounter.unmountBelow(folder);
+      await removeCniLeftovers(bridge, paths.cniDataFolder);
       const rules = cniCleanup(execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' }), bridge);
       if (rules !== '') execFileSync('iptables-restore', ['-w', '5', '--noflush'], { input: rules });
       try {
