@@ -22,6 +22,7 @@ import { serviceAccountTokenController } from '../serviceaccount/token-secrets.t
 import { claimProtectionController, volumeProtectionController } from '../volume/protection.ts';
 import { cronJobController } from '../cronjob/cronjob.ts';
 import { endpointSliceMirroringController } from '../endpoints/mirroring.ts';
+import { volumeBinderController } from '../volume/binder.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -52,6 +53,7 @@ export const controllers: readonly ControllerEntry[] = [
       sign ? serviceAccountTokenController(context, { rootCaPem, sign }) : undefined,
   },
   { name: 'persistentvolumeclaim-protection-controller', make: claimProtectionController },
+  { name: 'persistentvolume-binder-controller', make: volumeBinderController },
   { name: 'persistentvolume-protection-controller', make: volumeProtectionController },
   { name: 'cronjob-controller', make: cronJobController },
   { name: 'job-controller', make: jobController },
