@@ -277,6 +277,8 @@ describe('kubelet features over containerd', { skip: skip ?? false }, () => {
     });
     await node.untilPhase('target', 'Running');
     assert.equal(await exec('target', ['sh', '-c', 'echo in $((6*7))']), 'in 42\n');
+    // Much output right before the end arrives whole.
+    assert.equal((await exec('target', ['sh', '-c', 'head -c 3000000 /dev/zero | tr "\\0" x'])).length, 3_000_000);
     // With a shared namespace the first process is the sandbox's.
     assert.match(await exec('target', ['cat', '/proc/1/cmdline']), /pause/);
     const summary = JSON.parse((await get('/stats/summary')).body) as {

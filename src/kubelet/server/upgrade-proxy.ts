@@ -17,7 +17,8 @@ export function proxyUpgrade(message: IncomingMessage, client: Duplex, head: Buf
   });
   client.on('error', close);
   client.on('close', () => upstream.destroy());
-  upstream.on('close', () => client.destroy());
+  // What the runtime sent before it closed may still be on its way to the client: only a broken connection is cut off.
+  upstream.on('close', (hadError: boolean) => (hadError ? client.destroy() : client.end()));
   upstream.on('connect', () => {
     upstream.setNoDelay(true);
     upstream.write(requestText(message, url));
