@@ -23,6 +23,8 @@ import { claimProtectionController, volumeProtectionController } from '../volume
 import { cronJobController } from '../cronjob/cronjob.ts';
 import { endpointSliceMirroringController } from '../endpoints/mirroring.ts';
 import { volumeBinderController } from '../volume/binder.ts';
+import { bootstrapSigner, tokenCleaner } from '../bootstrap/tokens.ts';
+import { ephemeralVolumeController } from '../volume/ephemeral.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import type { ControllerManagerOptions } from './options.ts';
@@ -53,6 +55,9 @@ export const controllers: readonly ControllerEntry[] = [
       sign ? serviceAccountTokenController(context, { rootCaPem, sign }) : undefined,
   },
   { name: 'persistentvolumeclaim-protection-controller', make: claimProtectionController },
+  { name: 'ephemeral-volume-controller', make: ephemeralVolumeController },
+  { name: 'bootstrap-signer-controller', offByDefault: true, make: bootstrapSigner },
+  { name: 'token-cleaner-controller', offByDefault: true, make: tokenCleaner },
   { name: 'persistentvolume-binder-controller', make: volumeBinderController },
   { name: 'persistentvolume-protection-controller', make: volumeProtectionController },
   { name: 'cronjob-controller', make: cronJobController },
