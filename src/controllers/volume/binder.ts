@@ -145,7 +145,15 @@ class Binder {
       this.#recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
       return claim;
     }
-    if (found.provisioner === 'kubernetes.io/no-provisioner') return claim;
+    if (found.provisioner === 'kubernetes.io/no-provisioner') {
+      this.#recorder.event(
+        claim,
+        'Warning',
+        'ProvisioningFailed',
+        `no volume plugin matched name: ${found.provisioner}`,
+      );
+      return claim;
+    }
     const wanted = Object.fromEntries(provisioners.map((annotation) => [annotation, found.provisioner]));
     const annotations = { ...claim.metadata.annotations, ...wanted };
     const message = `Waiting for a volume to be created either by the external provisioner '${found.provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
@@ -219,7 +227,8 @@ class Binder {
 
   async #lose(claim: Claim, reason: string, message: string, signal: AbortSignal): Promise<void> {
     if (claim.status?.phase === 'Lost') return;
-    await this.#claimStatus(claim, { ...claim.status, phase: 'Lost' }, signal);
+    const { accessModes: _modes, capacity: _capacity, ...kept } = claim.status ?? {};
+    await this.#claimStatus(claim, { ...kept, phase: 'Lost' }, signal);
     this.#recorder.event(claim, 'Warning', reason, message);
   }
 
