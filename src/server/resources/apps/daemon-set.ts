@@ -17,7 +17,7 @@ import {
   validateTemplateLabels,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, mapText, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
 
 /** Counts template changes; the API server keeps it, whatever clients write. */
@@ -47,7 +47,7 @@ function validateSpec(problems: Problems, { spec = {} as DaemonSet['spec'] }: Fr
   const { selector, template } = spec;
   validateLabelSelector(problems, 'spec.selector', selector);
   validateTemplateLabels(problems, 'spec.template', template, selector);
-  if (selector !== undefined && same(selector, {}))
+  if (selector && same(selector, {}))
     problems.invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
   validatePodTemplate(problems, 'spec.template', template);
   validateRunsForever(problems, 'spec.template', template);
@@ -97,7 +97,7 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
     return problems.list;
   },
-  warnings: (obj) => podSpecWarnings('spec.template.', obj.spec?.template?.metadata, obj.spec?.template?.spec),
+  warnings: templateWarnings,
   columns: [
     nameColumn,
     { name: 'Desired', type: 'integer', cell: ({ status }) => count(status?.desiredNumberScheduled) },

@@ -16,7 +16,7 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
 
 function applyDefaults(obj: Deployment): void {
@@ -92,7 +92,7 @@ export const deployment = defineResource<Deployment>(deployments, {
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
     return problems.list;
   },
-  warnings: (obj) => podSpecWarnings('spec.template.', obj.spec?.template?.metadata, obj.spec?.template?.spec),
+  warnings: templateWarnings,
   columns: [
     nameColumn,
     {

@@ -12,7 +12,7 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 
 export function replicaStatusErrors(status: object): FieldError[] {
@@ -57,7 +57,7 @@ export const replicaSet = defineResource<ReplicaSet>(replicaSets, {
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
     return problems.list;
   },
-  warnings: (obj) => podSpecWarnings('spec.template.', obj.spec?.template?.metadata, obj.spec?.template?.spec),
+  warnings: templateWarnings,
   selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: [
     nameColumn,

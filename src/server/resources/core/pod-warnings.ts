@@ -1,7 +1,7 @@
 // Owns what clients are warned of when they write pods and templates: fields that do nothing, doubles, old names.
-import type { Container, Pod, PodSpec, Volume } from '../../../api/generated/core.v1.ts';
+import type { Container, Pod, PodSpec, PodTemplateSpec, Volume } from '../../../api/generated/core.v1.ts';
 import type { ObjectMeta } from '../../../api/generated/meta.v1.ts';
-import type { Frozen } from '../../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../../api/meta.ts';
 import { addressBits, dnsLabel, ipFamily } from '../../../api/validation/formats.ts';
 import { containersOf } from '../../../api/validation/operating-system.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
@@ -210,4 +210,15 @@ function* portNameWarnings(path: string, spec: Frozen<PodSpec>): Generator<strin
       if (other !== undefined) yield `${here}: duplicate port name "${name}" with ${other}, services take the first`;
       else owners.set(name, here);
     }
+}
+
+interface WithTemplate extends KubeObject {
+  readonly spec?: { readonly template?: PodTemplateSpec };
+}
+
+/** Of what makes pods: told when it is made, and when it is changed. */
+export function templateWarnings(obj: Frozen<WithTemplate>, prev?: Frozen<WithTemplate>): string[] {
+  if (prev !== undefined && prev.metadata.generation === obj.metadata.generation) return [];
+  const template = obj.spec?.template as Frozen<PodTemplateSpec> | undefined;
+  return podSpecWarnings('spec.template.', template?.metadata, template?.spec);
 }
