@@ -3,6 +3,7 @@ import test from 'node:test';
 import {
   persistentVolumeClaims as claims,
   persistentVolumes as volumes,
+  pods,
   storageClasses,
 } from '../../api/generated/resources.ts';
 import { type ControllerWorld, withControllers } from '../../testing/controller-world.ts';
@@ -74,4 +75,21 @@ test('a reserved volume is for its claim; a class is asked for by its provisione
     await world.settle(16_000);
     assert.equal((await world.get(claims, 'c')).spec.volumeName, 'mine');
     assert.equal((await world.get(volumes, 'other')).status.phase, 'Available');
+  }));
+
+test('a bound claim says whether a pod uses it', () =>
+  withControllers({ controllers: ['persistentvolumeclaim-protection-controller'] }, async (world) => {
+    const claim = await addClaim(world, '1Gi');
+    await world.merge(claims, claim, { status: { phase: 'Bound' } }, 'status');
+    const unused = async () => {
+      await world.settle();
+      const { conditions } = (await world.get(claims, 'c')).status;
+      return conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+    };
+    assert.deepEqual(await unused(), ['Unused=True NoPodsUsingPVC']);
+    const spec = { containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] };
+    const pod = await world.create(pods, { metadata: { name: 'p', namespace: 'default' }, spec });
+    assert.deepEqual(await unused(), ['Unused=False PodUsingPVC']);
+    await world.pod(pod, 'Succeeded', false);
+    assert.deepEqual(await unused(), ['Unused=True NoPodsUsingPVC']);
   }));

@@ -1,9 +1,10 @@
 // Owns keeping claims and volumes that are in use: their protection finalizers go only when nobody uses them any more.
-import { type Frozen, keyOf, type KubeObject, type ObjectKey } from '../../api/meta.ts';
+import { type Frozen, type KubeObject, type ObjectKey } from '../../api/meta.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/core.v1.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/generated/resources.ts';
-import { isTerminating } from '../../api/pod-readiness.ts';
+import { isPodFinished, isTerminating } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
+import { timestamp } from '../../api/timestamps.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import { type Controller, type ControllerContext, self, watching } from '../framework/controller.ts';
 
@@ -27,9 +28,9 @@ export function claimProtectionController(context: ControllerContext): Controlle
   const writer = context.informers.writer(persistentVolumeClaims);
   podCache.addIndex(claimIndex, claimsOfPod);
 
-  function* ofPod(pod: Frozen<Pod>): Generator<ObjectKey> {
-    const isGone = podCache.get(keyOf(pod)) === undefined;
-    if (!isGone && !isTerminating(pod)) return;
+  function* ofPod(pod: Frozen<Pod>, previous?: Frozen<Pod>): Generator<ObjectKey> {
+    // New, gone, terminating or ended just now: only then does a claim's use change.
+    if (previous && !isTerminating(pod) && isPodFinished(pod) === isPodFinished(previous)) return;
     for (const text of claimsOfPod(pod)) {
       const [namespace = '', name = ''] = text.split('/');
       yield { namespace, name };
@@ -45,14 +46,40 @@ export function claimProtectionController(context: ControllerContext): Controlle
     return live.items.some((pod) => uses(pod) && claimsOfPod(pod).includes(text));
   }
 
+  /** A bound claim says whether pods that have not ended name it. */
+  async function noteUse(claim: Frozen<PersistentVolumeClaim>, signal: AbortSignal): Promise<void> {
+    if (claim.status?.phase !== 'Bound') return;
+    const text = `${claim.metadata.namespace}/${claim.metadata.name}`;
+    const isInUse = podCache.indexed(claimIndex, text).some((pod) => !isPodFinished(pod));
+    const status = isInUse ? 'False' : 'True';
+    const others = (claim.status.conditions ?? []).filter((condition) => condition.type !== 'Unused');
+    const known = claim.status.conditions?.find((condition) => condition.type === 'Unused');
+    if (known?.status === status) return;
+    const condition = {
+      type: 'Unused',
+      status,
+      lastTransitionTime: timestamp(context.clock.now()),
+      reason: isInUse ? 'PodUsingPVC' : 'NoPodsUsingPVC',
+      message: isInUse ? 'A pod is currently referencing this PVC' : 'No pods are currently referencing this PVC',
+    };
+    const next = { ...claim, status: { ...claim.status, conditions: [...others, condition] } };
+    try {
+      await writer.updateStatus(next as Frozen<PersistentVolumeClaim>, { signal });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
   return {
     name: 'persistentvolumeclaim-protection-controller',
     watches: [self(claims), watching(podCache, ofPod)],
     async reconcile(key, signal) {
       const claim = claims.get(key);
       if (!claim) return undefined;
-      if (!isTerminating(claim)) await setFinalizer(writer, claim, claimFinalizer, true, signal);
-      else if (has(claim, claimFinalizer) && !(await isUsed(claim, signal)))
+      if (!isTerminating(claim)) {
+        await setFinalizer(writer, claim, claimFinalizer, true, signal);
+        await noteUse(claims.get(key) ?? claim, signal);
+      } else if (has(claim, claimFinalizer) && !(await isUsed(claim, signal)))
         await setFinalizer(writer, claim, claimFinalizer, false, signal);
       return undefined;
     },
