@@ -1,6 +1,7 @@
 // Owns what a kind is to the generic server: data and pure functions. Built-in and custom kinds are the same kind of value.
 import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
+import type { UserInfo } from './request.ts';
 import type { ObjectSchema } from '../api/schema/schema.ts';
 
 /** What pure strategies may know of the request they serve. */
@@ -8,6 +9,8 @@ export interface StrategyContext {
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   readonly user: string;
+  /** Who asks, for kinds that keep it. */
+  readonly requester: UserInfo;
   readonly dryRun: boolean;
 }
 

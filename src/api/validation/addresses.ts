@@ -54,6 +54,12 @@ export function cidrWarnings(path: string, value: string): string[] {
   return [`${path}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
 }
 
+export function addressWarnings(path: string, value: string): string[] {
+  const canonical = canonicalAddress(value);
+  if (canonical === undefined || canonical === value || ipAddress(value).length > 0) return [];
+  return [`${path}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
+}
+
 interface Range {
   readonly first: bigint;
   readonly bits: number;

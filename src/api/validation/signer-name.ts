@@ -1,8 +1,13 @@
 // Owns the form of signer names: "domain.example/path".
-import { dnsSubdomain } from './formats.ts';
+import { dnsLabel, dnsSubdomain } from './formats.ts';
 import type { Problems } from './problems.ts';
 
-const maxPathLength = 571;
+const maxDomain = 253;
+const maxLength = 571;
+
+/** The first part that is wrong, with all that is wrong with it. */
+const firstWrong = (parts: readonly string[], check: (part: string) => readonly string[]): readonly string[] =>
+  parts.map(check).find((wrong) => wrong.length > 0) ?? [];
 
 export function validateSignerName(problems: Problems, path: string, signerName: string): void {
   if (signerName === '') return problems.required(path);
@@ -14,10 +19,11 @@ export function validateSignerName(problems: Problems, path: string, signerName:
       'must be a fully qualified domain and path of the form domain.example/name',
     );
   const [domain = '', name = ''] = segments;
-  problems.each(path, domain, dnsSubdomain(domain));
-  if (!domain.includes('.'))
+  if (domain.length > maxDomain) problems.tooLong(path, maxDomain);
+  const labels = domain.split('.');
+  problems.each(path, domain, firstWrong(labels, dnsLabel));
+  if (labels.length < 2)
     problems.invalid(path, domain, 'should be a domain with at least two segments separated by dots');
-  if (!/^[a-zA-Z0-9]([-a-zA-Z0-9_]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9_]*[a-zA-Z0-9])?)*$/.test(name))
-    problems.invalid(path, name, "must be alphanumeric characters, '-', '_' or '.'");
-  if (signerName.length > maxPathLength) problems.tooLong(path, maxPathLength);
+  problems.each(path, name, firstWrong(name.split('.'), dnsSubdomain));
+  if (signerName.length > maxLength) problems.tooLong(path, maxLength);
 }

@@ -40,6 +40,12 @@ import { csiStorageCapacity } from './storage/csi-storage-capacity.ts';
 import { storageClass } from './storage/storage-class.ts';
 import { volumeAttachment } from './storage/volume-attachment.ts';
 import { volumeAttributesClass } from './storage/volume-attributes-class.ts';
+import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
+import { clusterTrustBundle } from './certificates/cluster-trust-bundle.ts';
+import { podCertificateRequest } from './certificates/pod-certificate-request.ts';
+import { flowSchema } from './flowcontrol/flow-schema.ts';
+import { priorityLevelConfiguration } from './flowcontrol/priority-level-configuration.ts';
+import { runtimeClass } from './node/runtime-class.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
 const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resource as unknown as Resource;
@@ -89,4 +95,10 @@ export const resources: readonly Resource[] = [
   erased(storageClass),
   erased(volumeAttachment),
   erased(volumeAttributesClass),
+  erased(certificateSigningRequest),
+  erased(clusterTrustBundle),
+  erased(podCertificateRequest),
+  erased(flowSchema),
+  erased(priorityLevelConfiguration),
+  erased(runtimeClass),
 ];

@@ -4,6 +4,7 @@ import { decodeProtobuf, encodeProtobuf } from '../../api/codec/protobuf.ts';
 import { isEnveloped } from '../../api/codec/protobuf-envelope.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { nullEmpties } from './empties.ts';
 import { StoreCorrupt } from '../../store/store.ts';
 
 export interface StorageCodec {
@@ -39,7 +40,11 @@ export function jsonStorage(schema?: ObjectSchema): StorageCodec {
 
 export function protobufStorage(schema: ObjectSchema): StorageCodec {
   return {
-    canonical: (object) => normalize(schema, object) as KubeObject,
+    canonical(object) {
+      const result = normalize(schema, object) as KubeObject;
+      nullEmpties(schema, result);
+      return result;
+    },
     encode: (object) => encodeProtobuf(schema, withoutVersion(object)),
     decode,
   };

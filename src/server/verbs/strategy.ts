@@ -28,7 +28,7 @@ export function fromStorage(served: Served, object: Frozen<KubeObject>): Frozen<
 }
 
 export function context(request: ApiRequest, dryRun: boolean): StrategyContext {
-  return { nowMs: request.arrivedMs, user: request.user.name, dryRun };
+  return { nowMs: request.arrivedMs, user: request.user.name, requester: request.user, dryRun };
 }
 
 /** Throws Invalid. `object` is in its stored version. */

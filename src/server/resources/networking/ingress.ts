@@ -2,6 +2,7 @@
 import type { Ingress, IngressRule } from '../../../api/generated/networking.v1.ts';
 import { ingresses } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
+import { addressWarnings } from '../../../api/validation/addresses.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
 import { defineResource, keep, specStrategy } from '../define.ts';
@@ -72,6 +73,10 @@ export const ingress = defineResource<Ingress>(ingresses, {
         validateLoadBalancer(problems, 'status.loadBalancer', next.status?.loadBalancer, prev.status?.loadBalancer);
         return problems.list;
       },
+      warnings: ({ status }) =>
+        (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = '' }, at) =>
+          addressWarnings(`status.loadBalancer.ingress[${at}].ip`, ip),
+        ),
     },
   },
 });
