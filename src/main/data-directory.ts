@@ -104,7 +104,13 @@ function isAlive({ pid, startTicks: recorded }: RunningRecord): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  return pid !== process.pid && (recorded === '' || startTicks(pid) === recorded);
+  return pid !== process.pid && !isZombie(pid) && (recorded === '' || startTicks(pid) === recorded);
+}
+
+/** Killed, but its parent has not asked for its exit code yet: it holds nothing any more. */
+function isZombie(pid: number): boolean {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat !== undefined && stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
 }
 
 /** When a process started, in clock ticks since boot; empty where there is no /proc. */
