@@ -87,8 +87,8 @@ class Session implements SpdySession, StreamSession {
 
   start(): void {
     this.#socket.on('error', (error) => this.destroy(error));
-    this.#socket.on('close', () => this.destroy());
     this.#socket.write(settingsFrame(initialWindow));
+    // A closed socket shows itself as the end of reading, when all that came before has been looked at.
     this.#readAll().then(
       () => this.destroy(),
       (error: unknown) => this.destroy(error instanceof Error ? error : new Error(String(error))),
@@ -122,10 +122,7 @@ class Session implements SpdySession, StreamSession {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { done } of waiting) done(error ?? new Error('the connection has ended'));
-    for (const stream of [...this.#streams.values()]) {
-      stream.onEnd();
-      stream.destroy(error);
-    }
+    for (const stream of [...this.#streams.values()]) stream.onSessionEnd(error);
     this.#streams.clear();
     this.#headerReader.close();
     this.#socket.destroy();

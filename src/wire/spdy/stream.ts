@@ -86,6 +86,15 @@ export class SpdyStream extends Duplex {
     this.destroy(code === resetCodes.cancel ? undefined : error);
   }
 
+  /** The connection is gone. What the peer had sent to its end can still be read; anything else is lost. */
+  onSessionEnd(error: Error | undefined): void {
+    this.#localEnd = true;
+    const isWhole = this.#remoteEnd && error === undefined;
+    this.#remoteEnd = true;
+    if (!isWhole) this.destroy(error);
+    else if (!this.writableEnded) this.end();
+  }
+
   /** Resolves when the reader has taken what there was, or the stream is gone. */
   drained(): Promise<void> {
     return this.destroyed || this.readableLength === 0
@@ -122,8 +131,10 @@ export class SpdyStream extends Duplex {
 
   override _final(done: (error?: Error | null) => void): void {
     this.accepted.then(() => {
-      this.#localEnd = true;
-      this.#session.finish(this);
+      if (!this.#localEnd) {
+        this.#localEnd = true;
+        this.#session.finish(this);
+      }
       done();
     }, done);
   }
