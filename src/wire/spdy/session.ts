@@ -71,7 +71,10 @@ class Session implements SpdySession, StreamSession {
   #lastPeerId = 0;
   #sendWindow = initialWindow;
   #peerInitialWindow = initialWindow;
-  /** Go's peers never open windows and ignore ours: only who speaks of windows is held to them. */
+  /**
+   * Go's peers never open windows and ignore ours: only who speaks of windows is held to them and told of ours. Telling
+   * the others does harm: what reaches a peer that has closed makes it reset the connection, and what it sent last is lost.
+   */
   #peerHasWindows = false;
   /** Bytes received for which the connection's window has not been opened again. */
   #unacknowledged = 0;
@@ -189,7 +192,7 @@ class Session implements SpdySession, StreamSession {
 
   async #onData(id: number, fin: boolean, payload: Buffer): Promise<void> {
     this.#unacknowledged += payload.length;
-    if (this.#unacknowledged >= initialWindow / 2) {
+    if (this.#peerHasWindows && this.#unacknowledged >= initialWindow / 2) {
       this.#socket.write(windowUpdateFrame(0, this.#unacknowledged));
       this.#unacknowledged = 0;
     }
@@ -274,7 +277,7 @@ class Session implements SpdySession, StreamSession {
 
   consumed(stream: SpdyStream, bytes: number): void {
     const credit = (this.#consumed.get(stream) ?? 0) + bytes;
-    const send = credit >= initialWindow / 2 && !this.#over;
+    const send = this.#peerHasWindows && credit >= initialWindow / 2 && !this.#over;
     this.#consumed.set(stream, send ? 0 : credit);
     if (send) this.#socket.write(windowUpdateFrame(stream.id, credit));
   }

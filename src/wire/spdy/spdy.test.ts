@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../base/random.ts';
 import { spdyDictionary } from './dictionary.ts';
-import { FrameReader, rstStreamFrame, settingsFrame, synStreamFrame } from './frames.ts';
+import { dataHeader, FrameReader, rstStreamFrame, settingsFrame, synReplyFrame, synStreamFrame } from './frames.ts';
 import { HeaderReader, HeaderWriter, type SpdyHeaders } from './headers.ts';
 import { spdySession } from './session.ts';
 import type { SpdyStream } from './stream.ts';
@@ -250,4 +250,26 @@ test('hostile bytes end the session, never the process, and are not gathered', a
     await session.ended;
     assert.ok(session.openStreams === 0);
   }
+});
+
+test('a peer that knows no windows is told nothing, and all that it sent before it went is read', async (t) => {
+  const [ours, theirs] = await socketPair(t);
+  const session = spdySession(ours, { role: 'client' });
+  const stream = session.open({ streamtype: 'stdout' });
+  const block = await new HeaderWriter().block({});
+  const content = bytes(300_000);
+  theirs.write(synReplyFrame(stream.id, block));
+  for (let at = 0; at < content.length; at += 10_000) {
+    theirs.write(dataHeader(stream.id, 10_000, at + 10_000 >= content.length));
+    theirs.write(content.subarray(at, at + 10_000));
+  }
+  theirs.end();
+  const heard: string[] = [];
+  const reader = new FrameReader();
+  theirs.on('data', (chunk: Buffer) => {
+    for (const { type } of reader.read(chunk)) heard.push(type);
+  });
+  assert.deepEqual(await collect(stream), content);
+  await session.ended;
+  assert.ok(!heard.includes('windowUpdate'), heard.join());
 });
