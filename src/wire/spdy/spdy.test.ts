@@ -256,7 +256,7 @@ test('a peer that knows no windows is told nothing, and all that it sent before 
   const [ours, theirs] = await socketPair(t);
   const session = spdySession(ours, { role: 'client' });
   const stream = session.open({ streamtype: 'stdout' });
-  const block = await new HeaderWriter().block({});
+  const block = new HeaderWriter().block({});
   const content = bytes(300_000);
   theirs.write(synReplyFrame(stream.id, block));
   for (let at = 0; at < content.length; at += 10_000) {
