@@ -1,6 +1,6 @@
 // Owns the cluster's keys and certificates on disk: made once, kept, the serving certificate renewed when names or time demand it.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
@@ -158,6 +158,7 @@ function writePair(files: PemFiles, name: string, pair: KeyAndCertificate): KeyA
 }
 
 function diskFiles(directory: string): PemFiles {
+  guard(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   return {
     read(name) {
       const file = join(directory, name);
