@@ -21,9 +21,10 @@ export function ephemeralVolumeController(context: ControllerContext): Controlle
     const known = claims.get(key);
     if (known) {
       // Someone else's claim of that name must not be used in its place.
-      if (!isControlledBy(known as Frozen<KubeObject>, pod))
-        throw new Error(`PVC ${key.namespace}/${key.name} was not created for pod ${pod.metadata.name}`);
-      return;
+      if (isControlledBy(known as Frozen<KubeObject>, pod)) return;
+      const message = `PVC ${key.namespace}/${key.name} was not created for pod ${pod.metadata.name}`;
+      recorder.event(pod, 'Warning', 'FailedBinding', `ephemeral volume: ${message}`);
+      throw new Error(message);
     }
     const { metadata, spec } = volume.ephemeral!.volumeClaimTemplate!;
     const { labels, annotations } = (metadata ?? {}) as Frozen<Pod['metadata']>;
