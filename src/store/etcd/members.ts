@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { sleep } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Stopped } from '../../base/task-group.ts';
-import { grpcConnection } from '../../wire/grpc-client.ts';
+import { http2Connection } from '../../wire/grpc-http2.ts';
 import type { GrpcConnection } from '../../wire/grpc-client.ts';
 import type { CallOptions, Calls } from '../../wire/grpc-service.ts';
 import { KV, Lease, Maintenance, Watch } from '../../wire/generated/etcd-rpc.ts';
@@ -69,7 +69,7 @@ export class Members {
       options.endpoints.map((endpoint) => {
         const { address, secure } = parseEndpoint(endpoint);
         const tls = secure ? { tls: options.tls ?? {} } : {};
-        return grpcConnection({ address, maxMessageBytes, keepaliveMs, ...tls });
+        return http2Connection({ address, maxMessageBytes, keepaliveMs, ...tls });
       }),
     );
     const members = connections.map((connection, at) => ({
