@@ -135,7 +135,10 @@ function keepAlive(session: ClientHttp2Session, everyMs: number): void {
   session.once('close', () => timer.cancel());
   function beat(): void {
     if (session.destroyed) return;
-    if (!answered) return void session.destroy(new Error('the peer does not answer'));
+    if (!answered) {
+      session.destroy(new Error('the peer does not answer'));
+      return;
+    }
     answered = false;
     session.ping((error) => (answered = error === null));
     timer = systemClock.after(everyMs, beat);

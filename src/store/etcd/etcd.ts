@@ -40,7 +40,7 @@ export interface EtcdStore extends Store {
 /** Connects lazily: an unreachable cluster shows itself as `StoreUnavailable` by the first request. */
 export async function openEtcdStore(options: EtcdStoreOptions, deps: EtcdStoreDeps): Promise<EtcdStore> {
   const { endpoints, tls, requestTimeoutMs = 10_000, limits = defaultLimits } = options;
-  const members = await Members.open({ endpoints, requestTimeoutMs, clock: deps.clock, ...(tls && { tls }) });
+  const members = Members.open({ endpoints, requestTimeoutMs, clock: deps.clock, ...(tls && { tls }) });
   return new Etcd(members, limits, deps);
 }
 

@@ -63,15 +63,13 @@ export class Members {
     setMaxListeners(0, this.#closed.signal);
   }
 
-  static async open(options: MembersOptions): Promise<Members> {
+  static open(options: MembersOptions): Members {
     if (options.endpoints.length === 0) throw new Error('no etcd endpoints');
-    const connections = await Promise.all(
-      options.endpoints.map((endpoint) => {
-        const { address, secure } = parseEndpoint(endpoint);
-        const tls = secure ? { tls: options.tls ?? {} } : {};
-        return http2Connection({ address, maxMessageBytes, keepaliveMs, ...tls });
-      }),
-    );
+    const connections = options.endpoints.map((endpoint) => {
+      const { address, secure } = parseEndpoint(endpoint);
+      const tls = secure ? { tls: options.tls ?? {} } : {};
+      return http2Connection({ address, maxMessageBytes, keepaliveMs, ...tls });
+    });
     const members = connections.map((connection, at) => ({
       endpoint: options.endpoints[at]!,
       kv: connection.service(KV),
