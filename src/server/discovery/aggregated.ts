@@ -1,6 +1,9 @@
 // Owns aggregated discovery (apidiscovery.k8s.io/v2): everything served in one document, with a tag that changes when it does.
 import { createHash } from 'node:crypto';
+import { encodeProtobuf } from '../../api/codec/protobuf.ts';
+import { writeYaml } from '../../api/codec/yaml.ts';
 import type { Catalog, Served } from '../served/served.ts';
+import { aggregatedSchema } from './aggregated-schema.ts';
 
 export interface Aggregated {
   readonly core: Document;
@@ -10,6 +13,8 @@ export interface Aggregated {
 export interface Document {
   readonly value: object;
   readonly json: string;
+  readonly yaml: () => string;
+  readonly protobuf: () => Buffer;
   /** Quoted, for ETag. */
   readonly tag: string;
 }
@@ -48,7 +53,18 @@ function document(catalog: Catalog, wanted: (group: string) => boolean): Documen
       })),
   };
   const json = `${JSON.stringify(value)}\n`;
-  return { value, json, tag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"` };
+  return {
+    value,
+    json,
+    yaml: lazily(() => writeYaml(value)),
+    protobuf: lazily(() => encodeProtobuf(aggregatedSchema(), value)),
+    tag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"`,
+  };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 function resourceOf({ resource, verbs, subresources }: Served): object {

@@ -1,7 +1,7 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
 import { statusError } from '../../api/status-error.ts';
 import { freeze } from '../../api/meta.ts';
-import { negotiate, parseAccept } from '../http/form.ts';
+import { mediaTypes, negotiate, parseAccept } from '../http/form.ts';
 import type { Offer } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -37,25 +37,31 @@ function root(request: ApiRequest, document: Document, legacy: () => object): Ap
   refuseHead(request);
   for (const { type, parameters } of parseAccept(accept(request) ?? '')) {
     if (parameters.get('as') !== 'APIGroupDiscoveryList') {
-      if (type === 'application/json' || type === '*/*') break;
+      if (type === '*/*' || plainTypes.has(type)) break;
       continue;
     }
-    const version = parameters.get('v');
-    const known =
-      type === 'application/json' &&
-      parameters.get('g') === 'apidiscovery.k8s.io' &&
-      version === 'v2' &&
-      !parameters.has('profile');
-    if (!known) continue;
+    // What peers of this server serve is what it serves: the profile "nopeer" changes nothing.
+    const body =
+      parameters.get('g') === 'apidiscovery.k8s.io' && parameters.get('v') === 'v2'
+        ? encoded(document, type)
+        : undefined;
+    if (body === undefined) continue;
+    const aggregatedType = `${type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
     const headers = { ETag: document.tag, Vary: 'Accept', 'Cache-Control': 'public' };
     const seen = request.headers['if-none-match'];
     if (seen === document.tag) return { type: 'bytes', code: 304, contentType: aggregatedType, body: '', headers };
-    return { type: 'bytes', code: 200, contentType: aggregatedType, body: document.json, headers };
+    return { type: 'bytes', code: 200, contentType: aggregatedType, body, headers };
   }
   return found(request, legacy())!;
 }
 
-const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const plainTypes: ReadonlySet<string> = new Set(plainOffer.media.map((media) => mediaTypes[media]));
+
+function encoded(document: Document, type: string): string | Buffer | undefined {
+  if (type === mediaTypes.json) return document.json;
+  if (type === mediaTypes.yaml) return document.yaml();
+  return type === mediaTypes.protobuf ? document.protobuf() : undefined;
+}
 
 function found(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
   if (value === undefined) return undefined;

@@ -91,19 +91,40 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
     };
   const head = { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
   if (form.media !== 'json' || form.pretty) {
-    const items = list.entries.map((entry) => versionView(entry, served));
+    const shown = list.entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
+    const items = served.custom ? shown : shown.map(untyped);
     return { contentType: mediaTypes[form.media], body: encodeValue({ ...head, items }, form) };
   }
   const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`)];
   const { entries } = list;
+  const typeMeta = served.custom ? undefined : typeMetaBytes(resource);
   for (let at = 0; at < entries.length; at++) {
     if (at > 0) parts.push(comma);
-    parts.push(entryJson(entries[at]!, served));
+    const json = entryJson(entries[at]!, served);
+    if (typeMeta === undefined || !startsWith(json, typeMeta)) parts.push(json);
+    else parts.push(objectStart, json.subarray(typeMeta.length));
   }
   parts.push(listEnd);
   return { contentType: mediaTypes.json, body: Buffer.concat(parts) };
 }
 
+/** Items of typed lists do not repeat what the list says of its kind; those of custom kinds do, as upstream's do. */
+function typeMetaBytes(resource: Served['resource']): Buffer {
+  const { kind } = resource;
+  return Buffer.from(
+    JSON.stringify({ kind, apiVersion: apiVersionOf(resource), metadata: 0 }).slice(0, -'"metadata":0}'.length),
+  );
+}
+
+function startsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.length > start.length && bytes.compare(start, 0, start.length, 0, start.length) === 0;
+}
+
+function untyped({ kind: _, apiVersion: __, ...rest }: Frozen<KubeObject>): object {
+  return rest;
+}
+
+const objectStart = Buffer.from('{');
 const comma = Buffer.from(',');
 const listEnd = Buffer.from(']}\n');
 const frameEnd = Buffer.from('}\n');

@@ -67,7 +67,7 @@ export interface Offer {
 export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: true };
 
 /** Streams of events. */
-export const watchOffer: Offer = { media: ['json', 'protobuf'], as: true };
+export const watchMedia: readonly Media[] = ['json', 'protobuf'];
 
 const formCache = new Map<string, Form>();
 
@@ -78,26 +78,30 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
   const cached = offer === objectOffer && !pretty ? formCache.get(accept) : undefined;
   if (cached !== undefined) return cached;
   const form = choose(accept, pretty, offer);
-  if (form === undefined)
+  if (typeof form === 'string')
     throw statusError(
       'NotAcceptable',
       `only the following media types are accepted: ${offer.media.map((media) => mediaTypes[media]).join(', ')}`,
-      {},
+      // Upstream says nothing of the object when the type is known and only the transformation is not.
+      form === 'transformation' ? undefined : {},
     );
   if (offer === objectOffer && !pretty && formCache.size < 1000) formCache.set(accept, form);
   return form;
 }
 
-function choose(accept: string, pretty: boolean, offer: Offer): Form | undefined {
+/** What is wrong with it, when nothing is offered. */
+function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 'transformation' {
+  let wrong: 'type' | 'transformation' = 'type';
   for (const { type, parameters } of parseAccept(accept)) {
     const media = type === '*/*' ? 'json' : mediaOf.get(type);
     if (media === undefined || !offer.media.includes(media)) continue;
     const as = parameters.get('as');
     if (as === undefined) return { media, asVersion: 'v1', pretty };
+    wrong = 'transformation';
     const version = parameters.get('v') ?? 'v1';
     if (!offer.as || parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
     if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
       return { media, as, asVersion: version, pretty };
   }
-  return undefined;
+  return wrong;
 }

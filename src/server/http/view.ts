@@ -1,6 +1,9 @@
 // Owns the other ways to see objects: Tables (server-side printing) and metadata alone. Pure; knows no kind.
 
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { apiVersionOf } from '../../api/meta.ts';
 import { statusError } from '../../api/status-error.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Column, Resource } from '../resource.ts';
@@ -79,13 +82,36 @@ function row(
   const columns = columnsOf(rules);
   const conditions = bookmark ? [] : (rules.rowConditions?.(stored) ?? []);
   const cells = bookmark
-    ? columns.map((_, at) => (at === 0 ? '' : null))
+    ? bookmarkCells(served, columns, stored, nowMs)
     : columns.map(({ cell }) => cell(stored, nowMs) ?? null);
   return {
     cells,
     ...(conditions.length > 0 && { conditions }),
     object: include === 'None' ? null : include === 'Object' ? object : partial(object, form.asVersion),
   };
+}
+
+/** A bookmark is a row too: that of an object with nothing in it, as upstream prints it. Custom kinds have null there. */
+function bookmarkCells(
+  served: Served,
+  columns: readonly Column<KubeObject>[],
+  stored: Frozen<KubeObject>,
+  nowMs: number,
+): unknown[] {
+  if (served.custom || served.resource.columns === undefined) return columns.map((_, at) => (at === 0 ? '' : null));
+  const schema = schemaOf(apiVersionOf(served.resource), served.resource.kind);
+  const empty = {
+    ...(schema !== undefined && emptyStructs(schema)),
+    ...stored,
+    metadata: { ...stored.metadata, name: '' },
+  } as Frozen<KubeObject>;
+  return columns.map(({ cell }) => cell(empty, nowMs) ?? null);
+}
+
+/** The structs that a Go value has even when nothing is set: those that are no pointers. */
+function emptyStructs(schema: ObjectSchema): Record<string, unknown> {
+  const inner = schema.fields.filter((field) => field.schema.type === 'object' && !field.pointer);
+  return Object.fromEntries(inner.map((field) => [field.name, emptyStructs(field.schema as ObjectSchema)]));
 }
 
 function definitions({ resource, collection }: Served): object[] {

@@ -57,9 +57,14 @@ export async function readResource(
   resource: Resource,
   validation: FieldValidation,
 ): Promise<KubeObject> {
-  const object = await readObject(request, validation, resource);
+  const object = (await readObject(request, validation, resource)) ?? emptyDocument(request);
   if (object === undefined || object === null) throw badRequest('the request has no body');
   return checkKind(object, resource);
+}
+
+/** YAML of nothing is null, and null is an object with nothing in it. */
+function emptyDocument(request: ApiRequest): KubeObject | undefined {
+  return contentTypeOf(request) === 'application/yaml' ? ({} as KubeObject) : undefined;
 }
 
 export function checkKind(

@@ -53,7 +53,8 @@ export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): vo
   set(metadata, 'uid', before.uid);
   set(metadata, 'creationTimestamp', before.creationTimestamp);
   set(metadata, 'deletionTimestamp', before.deletionTimestamp);
-  set(metadata, 'deletionGracePeriodSeconds', before.deletionGracePeriodSeconds);
+  // Refused when it was said and differs; absent means the same.
+  set(metadata, 'deletionGracePeriodSeconds', metadata.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds);
   set(metadata, 'generation', before.generation);
   set(metadata, 'generateName', metadata.generateName ?? before.generateName);
   delete metadata.selfLink;

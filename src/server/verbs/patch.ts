@@ -19,6 +19,7 @@ import { thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { Schema } from '../../api/schema/schema.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
@@ -29,7 +30,7 @@ import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { applyAllDefaults, type Decoded, decodeValue, schemaOfKind } from './decode.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
-import { change } from './update.ts';
+import { change, checkVersion } from './update.ts';
 
 const jsonType = 'application/json-patch+json';
 const mergeType = 'application/merge-patch+json';
@@ -90,7 +91,10 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
   const body = await readPatch(request, false);
-  const problems = [...body.problems, ...(type === jsonType ? unknownJsonPatchMembers(body.value) : [])];
+  const problems =
+    type === jsonType
+      ? [...body.problems, ...problemsCarriedOver(body), ...unknownJsonPatchMembers(body.value)]
+      : body.problems;
   const rules = rulesOf(served);
   return change(parts, request, served, options, async (entry) => {
     const current = fromStorage(served, entry.object);
@@ -106,37 +110,38 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
         : decoded.object;
     complain(request, decoded.problems, options.fieldValidation, object);
     const next = checkKind(object, served.resource);
-    checkPatchedIdentity(next, entry.object, served, entry.revision);
+    checkPatchedIdentity(next, entry);
     applyAllDefaults(served.resource, next);
     return { next: toStorage(served, next), recorded: false };
   });
 
-  function checkPatchedIdentity(
-    next: KubeObject,
-    prev: Frozen<KubeObject>,
-    { resource }: Served,
-    revision: number,
-  ): void {
-    const version = next.metadata.resourceVersion ?? '';
-    if (version !== '' && version !== String(revision)) {
-      if (!/^\d+$/.test(version))
-        throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion`);
-      throw conflict(
-        rules,
-        prev.metadata.name,
-        'the object has been modified; please apply your changes to the latest version and try again',
-      );
-    }
+  function checkPatchedIdentity(next: KubeObject, entry: Entry): void {
+    const prev = entry.object;
+    checkVersion(next.metadata.resourceVersion ?? '', entry, served);
     if ((next.metadata.name ?? '') === '') throw badRequest('the patch takes the name away');
     if (next.metadata.name !== prev.metadata.name)
       throw badRequest(
         `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
       );
-    fitNamespace(next, resource.namespaced, prev.metadata.namespace ?? '');
+    fitNamespace(next, served.resource.namespaced, prev.metadata.namespace ?? '');
     const uid = next.metadata.uid ?? '';
     if (uid !== '' && uid !== prev.metadata.uid)
       throw invalid(rules, prev.metadata.name, [fieldError.invalid('metadata.uid', uid, 'field is immutable')]);
   }
+}
+
+const duplicateInValue = /^duplicate field "\[(\d+)\]\.value\.(.+)"$/;
+
+/** What stands twice in the value of an operation stands twice in the outcome as well, and is told there again. */
+function problemsCarriedOver({ value, problems }: ParsedJson): string[] {
+  return problems.flatMap((problem) => {
+    const found = duplicateInValue.exec(problem);
+    const operation = found === null || !Array.isArray(value) ? undefined : (value[Number(found[1])] as unknown);
+    const { op, path } = (operation ?? {}) as { readonly op?: unknown; readonly path?: unknown };
+    if ((op !== 'add' && op !== 'replace') || typeof path !== 'string') return [];
+    const place = path.split('/').slice(1).join('.');
+    return [`duplicate field "${place === '' ? '' : `${place}.`}${found![2]}"`];
+  });
 }
 
 /** For views of an object that are kinds of their own (Scale). */

@@ -1,6 +1,8 @@
 // Owns GET of one object, LIST and WATCH: answered from the cache, proven as fresh as asked. Never names a kind.
 import { randomInteger } from '../../base/random.ts';
-import { badRequest, notFound, statusError } from '../../api/status-error.ts';
+import { forbidden, notSupported } from '../../api/field-error.ts';
+import { badRequest, invalid, notFound, statusError } from '../../api/status-error.ts';
+import type { FieldError } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/meta.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import type { Status } from '../../api/generated/meta.v1.ts';
@@ -75,7 +77,7 @@ export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnsw
   const token = query.get('continue') ?? '';
   const revision = revisionOf(query.get('resourceVersion'));
   const match = query.get('resourceVersionMatch') ?? '';
-  checkListOptions(match, revision, token);
+  checkListOptions(query, revision, token);
   const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
   if (token !== '') return continued(parts, served, selection, token, limit).then(answer);
   if (match === 'Exact') return atRevision(parts, served, selection, revision!, '', limit).then(answer);
@@ -88,39 +90,25 @@ export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnsw
   return fresh === undefined ? now() : fresh.then(now);
 }
 
-function checkListOptions(match: string, revision: number | undefined, token: string): void {
-  const invalidMatch = (message: string) =>
-    statusError('Invalid', `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: ${message}`, {
-      group: 'meta.k8s.io',
-      kind: 'ListOptions',
-      causes: [{ reason: 'FieldValueForbidden', message, field: 'resourceVersionMatch' }],
-    });
+function checkListOptions(query: URLSearchParams, revision: number | undefined, token: string): void {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const errors: FieldError[] = [];
   if (match !== '') {
-    if (token !== '') throw invalidMatch('Forbidden: resourceVersionMatch is forbidden when continue is provided');
-    if (revision === undefined)
-      throw invalidMatch('Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (revision === undefined) errors.push(forbidden(matchField, 'is forbidden unless resourceVersion is provided'));
+    if (token !== '') errors.push(forbidden(matchField, 'is forbidden when continue is provided'));
     if (match !== 'Exact' && match !== 'NotOlderThan')
-      throw statusError(
-        'Invalid',
-        `ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Unsupported value: "${match}"`,
-        {
-          group: 'meta.k8s.io',
-          kind: 'ListOptions',
-          causes: [
-            {
-              reason: 'FieldValueNotSupported',
-              message: `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan"`,
-              field: 'resourceVersionMatch',
-            },
-          ],
-        },
-      );
+      errors.push(notSupported(matchField, match, ['Exact', 'NotOlderThan', '']));
     if (match === 'Exact' && revision === 0)
-      throw invalidMatch('Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+      errors.push(forbidden(matchField, '"exact" is forbidden for resourceVersion "0"'));
   }
+  if (query.has('sendInitialEvents')) errors.push(forbidden('sendInitialEvents', 'is forbidden for list'));
+  if (errors.length > 0) throw invalid(listOptions, '', errors);
   if (token !== '' && revision !== undefined && revision !== 0)
     throw badRequest('specifying resource version is not allowed when using continue');
 }
+
+const matchField = 'resourceVersionMatch';
+const listOptions = { group: 'meta.k8s.io', kind: 'ListOptions' };
 
 function fromCache(collection: Collection, { scope, matches }: Selection, after: string, limit: number): ListAnswer {
   const revision = collection.cache.revision;
@@ -233,8 +221,7 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
   const revision = revisionOf(query.get('resourceVersion'));
   const bookmarks = queryFlag(query.get('allowWatchBookmarks'));
   const initialText = query.get('sendInitialEvents');
-  const match = query.get('resourceVersionMatch') ?? '';
-  checkWatchOptions(initialText, match);
+  checkWatchOptions(query);
   const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
   const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0);
   const timeoutMs =
@@ -276,28 +263,19 @@ function inScope(changes: readonly Change[], scope: Selection['scope']): readonl
   return changes;
 }
 
-function checkWatchOptions(initial: string | null, match: string): void {
-  const refuse = (message: string, reason = 'FieldValueForbidden', field = 'sendInitialEvents') =>
-    statusError('Invalid', `ListOptions.meta.k8s.io "" is invalid: ${field}: ${message}`, {
-      group: 'meta.k8s.io',
-      kind: 'ListOptions',
-      causes: [{ reason, message, field }],
-    });
-  if (initial === null) {
-    if (match !== '')
-      throw refuse(
-        'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-        'FieldValueForbidden',
-        'resourceVersionMatch',
-      );
-    return;
+function checkWatchOptions(query: URLSearchParams): void {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const initial = query.has('sendInitialEvents');
+  const errors: FieldError[] = [];
+  if (initial && match !== 'NotOlderThan')
+    errors.push(forbidden(matchField, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  if (match !== '') {
+    if (!initial) errors.push(forbidden(matchField, 'is forbidden for watch unless sendInitialEvents is provided'));
+    if (match !== 'NotOlderThan') errors.push(notSupported(matchField, match, ['NotOlderThan']));
+    if ((query.get('continue') ?? '') !== '')
+      errors.push(forbidden(matchField, 'is forbidden when continue is provided'));
   }
-  if (match !== 'NotOlderThan')
-    throw refuse(
-      'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-      'FieldValueForbidden',
-      'resourceVersionMatch',
-    );
+  if (errors.length > 0) throw invalid(listOptions, '', errors);
 }
 
 function bookmark({ resource }: Served, revision: number, initialEnd: boolean): Entry {

@@ -58,7 +58,8 @@ function isAbout(error: unknown, name: string): boolean {
   return (error as { status?: { details?: { name?: string } } }).status?.details?.name === name;
 }
 
-function checkVersion(version: string, entry: Entry, served: Served): void {
+/** Throws when what a client changed is not the newest, or when it must say which that was and does not. */
+export function checkVersion(version: string, entry: Entry, served: Served): void {
   const rules = rulesOf(served);
   const { name } = entry.object.metadata;
   if (version === '' || version === '0') {
@@ -101,6 +102,7 @@ export async function change(
   const rules = rulesOf(served);
   const key = objectKey(served, namespace, name);
   let deletes = false;
+  let last: KubeObject | undefined;
   let done: ((written: boolean) => Promise<void> | void) | undefined;
   const step = async (entry: Entry): Promise<KubeObject | Frozen<KubeObject>> => {
     await done?.(false);
@@ -115,7 +117,10 @@ export async function change(
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(rules, next, prev);
-    if (deletes) return prev;
+    if (deletes) {
+      last = collection.codec.canonical(next);
+      return prev;
+    }
     const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
     const final = collection.codec.canonical(next);
@@ -136,10 +141,9 @@ export async function change(
       throw error;
     }
     if (deletes) {
-      const last = await propose(entry);
       await parts.objects.delete(collection, key, () => undefined);
       await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
-      entry = Entry.of(key, entry.revision, freeze(last.next));
+      entry = Entry.of(key, entry.revision, freeze(last!));
     }
   }
   return { type: 'object', code: 200, object: entry.object, entry, served };
