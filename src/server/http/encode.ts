@@ -120,7 +120,8 @@ function startsWith(bytes: Buffer, start: Buffer): boolean {
   return bytes.length > start.length && bytes.compare(start, 0, start.length, 0, start.length) === 0;
 }
 
-function untyped({ kind: _, apiVersion: __, ...rest }: Frozen<KubeObject>): object {
+function untyped(object: Frozen<KubeObject>): object {
+  const { kind: _, apiVersion: __, ...rest } = object;
   return rest;
 }
 
