@@ -1,15 +1,17 @@
 // Owns pods/eviction: a deletion that respects disruption budgets.
 import type { Pod } from '../../api/generated/core.v1.ts';
-import type { PodDisruptionBudget } from '../../api/generated/policy.v1.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/generated/policy.v1.ts';
 import { badRequest, isConflict, notFound, statusError } from '../../api/status-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { matches, selectorOf } from '../../api/selector.ts';
 import type { Action } from '../action.ts';
+import { planEviction } from '../resources/policy/plan-eviction.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest } from '../request.ts';
 import { readObject } from '../verbs/body.ts';
 import { removeOne } from '../verbs/delete.ts';
+import { recordServerWrite } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { deleteChoices, writeOptions } from '../verbs/options.ts';
 
@@ -17,9 +19,6 @@ type PodObject = Frozen<KubeObject & Pod>;
 type Budget = Frozen<KubeObject & PodDisruptionBudget>;
 
 const versions: ReadonlySet<string> = new Set(['policy/v1', 'policy/v1beta1']);
-/** More evictions than this wait for the budget's controller. */
-const maxDisruptedPods = 2000;
-
 export const evictionAction: Action = {
   group: '',
   resource: 'pods',
@@ -40,7 +39,8 @@ export const evictionAction: Action = {
     if (pod === undefined) throw notFound({ group: '', plural: 'pods' }, name);
     const asked = deleteChoices(new URLSearchParams(), body.deleteOptions ?? {});
     const choices = { ...asked, dryRun: asked.dryRun || options.dryRun };
-    if (!ignoresBudgets(pod)) await takeFromBudget(parts, request, pod, choices.dryRun);
+    await takeFromBudget(parts, request, pod, choices.dryRun);
+    if (!choices.dryRun) await noteDisruption(parts, namespace, name, request.arrivedMs);
     await removeOne(parts, request, served, namespace, name, choices);
     return {
       type: 'object',
@@ -50,81 +50,97 @@ export const evictionAction: Action = {
   },
 };
 
-/** Ended, waiting or already going pods disrupt nobody. */
-function ignoresBudgets({ status, metadata }: PodObject): boolean {
-  const phase = status?.phase;
-  return phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending' || metadata.deletionTimestamp !== undefined;
-}
-
-function isReady({ status }: PodObject): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
-}
-
+/** Asks the budget of the pod, and notes there that the pod goes. */
 async function takeFromBudget(parts: Parts, request: ApiRequest, pod: PodObject, dryRun: boolean): Promise<void> {
-  const collection = parts.catalog.stored('policy', 'poddisruptionbudgets')!.collection!;
+  const served = parts.catalog.stored('policy', 'poddisruptionbudgets')!;
+  const collection = served.collection!;
   const { namespace } = request.info;
   const found: Budget[] = [];
   for (const { object } of collection.cache.list({ type: 'namespace', namespace })) {
     const budget = object as Budget;
     if (matches(selectorOf(budget.spec?.selector), pod.metadata.labels)) found.push(budget);
   }
-  if (found.length === 0) return;
-  if (found.length > 1)
-    throw statusError(
-      'InternalError',
-      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
-    );
-  const [budget] = found;
-  if (!isReady(pod) && mayEvictUnready(budget!)) return;
-  const key = `${namespace}/${budget!.metadata.name}`;
-  if (dryRun) {
-    taken(budget!, pod, request.arrivedMs);
-    return;
-  }
+  const written = planned(pod, found, request.arrivedMs);
+  if (written === undefined || dryRun) return;
   try {
-    await parts.objects.update(collection, key, ({ object }) =>
-      freeze(collection.codec.canonical(taken(object as Budget, pod, request.arrivedMs))),
-    );
+    await parts.objects.update(collection, `${namespace}/${written.name}`, ({ object }) => {
+      // What was planned on may have changed meanwhile: plan again on what is there now.
+      const now = planned(pod, [object as Budget], request.arrivedMs);
+      if (now === undefined) return object;
+      const next = thaw(object as Budget) as KubeObject & PodDisruptionBudget;
+      next.status = now.status;
+      showAllowance(next, request.arrivedMs);
+      recordServerWrite(served, object, next, 'status', request.arrivedMs);
+      return freeze(collection.codec.canonical(next));
+    });
   } catch (error) {
-    if (isConflict(error)) throw tooMany(budget!.metadata.name, 'the disruption budget changes at this moment');
+    if (isConflict(error)) throw refusal('the disruption budget changes at this moment', undefined, true);
     throw error;
   }
 }
 
-/** Unready pods may go when the budget says so always, or while there are enough healthy ones. */
-function mayEvictUnready({ spec, status }: Budget): boolean {
-  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
-  return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
+/** The status to write before the pod goes; undefined when no budget needs to know. Throws what refuses the eviction. */
+function planned(
+  pod: PodObject,
+  budgets: readonly Budget[],
+  nowMs: number,
+): { readonly name: string; readonly status: PodDisruptionBudgetStatus } | undefined {
+  const plan = planEviction(pod as Frozen<Pod>, budgets as readonly Frozen<PodDisruptionBudget>[], timeText(nowMs));
+  switch (plan.verdict) {
+    case 'delete':
+      return plan.budget;
+    case 'later':
+      throw refusal(plan.message, plan.retryAfterSeconds, plan.cause);
+    case 'forbidden':
+      throw statusError('Forbidden', plan.message);
+    case 'ambiguous':
+      throw statusError('InternalError', plan.message);
+  }
 }
 
-function tooMany(budget: string, message: string): Error {
-  return statusError('TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
-    causes: [{ reason: 'DisruptionBudget', message: `The disruption budget ${budget} ${message}` }],
+function refusal(message: string, retryAfterSeconds: number | undefined, cause: boolean): Error {
+  return statusError('TooManyRequests', message, {
+    ...(cause && { causes: [{ reason: 'DisruptionBudget', message }] }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 }
 
-function taken(budget: Budget, pod: PodObject, nowMs: number): KubeObject {
-  const { metadata, status } = budget;
-  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0))
-    throw statusError('TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
-      causes: [
-        {
-          reason: 'DisruptionBudget',
-          message: `The disruption budget ${metadata.name} is still being processed by the server.`,
-        },
-      ],
-      retryAfterSeconds: 10,
-    });
-  const allowed = status?.disruptionsAllowed ?? 0;
-  if (allowed <= 0)
-    throw tooMany(
-      metadata.name,
-      `needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`,
-    );
-  if (Object.keys(status?.disruptedPods ?? {}).length > maxDisruptedPods)
-    throw tooMany(metadata.name, 'has too many evictions not confirmed by its controller');
-  const next = thaw(budget) as KubeObject & PodDisruptionBudget;
-  next.status!.disruptionsAllowed = allowed - 1;
-  next.status!.disruptedPods = { ...next.status!.disruptedPods, [pod.metadata.name]: timeText(nowMs) };
-  return next;
+/** The condition DisruptionAllowed follows the number that is left. */
+function showAllowance({ metadata, status }: PodDisruptionBudget, nowMs: number): void {
+  const conditions = (status!.conditions ??= []);
+  const before = conditions.findIndex(({ type }) => type === 'DisruptionAllowed');
+  const allowed = status!.disruptionsAllowed > 0;
+  const is = allowed ? 'True' : 'False';
+  const old = conditions[before];
+  const condition = {
+    type: 'DisruptionAllowed',
+    status: is,
+    observedGeneration: metadata.generation ?? 0,
+    lastTransitionTime: old?.status === is ? old.lastTransitionTime : timeText(nowMs),
+    reason: allowed ? 'SufficientPods' : 'InsufficientPods',
+    message: '',
+  } as (typeof conditions)[number];
+  if (before < 0) conditions.push(condition);
+  else conditions[before] = condition;
+}
+
+/** Tells on the pod why it goes. A pod that changes at this moment goes without the note. */
+async function noteDisruption(parts: Parts, namespace: string, name: string, nowMs: number): Promise<void> {
+  const collection = parts.catalog.stored('', 'pods')!.collection!;
+  await parts.objects.update(collection, `${namespace}/${name}`, ({ object }) => {
+    const next = thaw(object as PodObject) as KubeObject & Pod;
+    const status = (next.status ??= {});
+    const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+    status.conditions = [
+      ...others,
+      {
+        type: 'DisruptionTarget',
+        status: 'True',
+        lastTransitionTime: timeText(nowMs),
+        reason: 'EvictionByEvictionAPI',
+        message: 'Eviction API: evicting',
+      },
+    ];
+    return freeze(collection.codec.canonical(next));
+  });
 }

@@ -4,7 +4,9 @@ import type { Pod, Secret } from '../../api/generated/core.v1.ts';
 import { badRequest, conflict, invalid, notFound } from '../../api/status-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
-import { freeze } from '../../api/meta.ts';
+import { managedFieldsForUpdate } from '../../api/apply/update.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import { apiVersionOf, freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Action } from '../action.ts';
 import type { ServiceAccountTokens } from '../authn/service-account.ts';
@@ -43,11 +45,27 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       const body = await readObject(request, options.fieldValidation, kind);
       if (body === undefined) throw badRequest('the request has no body');
       const wanted = checkKind(body, kind) as unknown as TokenRequest & KubeObject;
+      const given = wanted.metadata as Partial<KubeObject['metadata']>;
+      if (given.name && given.name !== name)
+        throw badRequest(`the name of the token request (${given.name}) is not that of the account (${name})`);
+      if (given.namespace && given.namespace !== namespace)
+        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
       const spec = (wanted.spec ??= { audiences: [] } as unknown as TokenRequest['spec']);
       spec.expirationSeconds ??= 3600;
+      // Noted before the audiences that go without saying: nobody set those.
+      const managedFields = managedFieldsForUpdate({
+        schema: schemaOf(apiVersionOf(kind), kind.kind)!,
+        apiVersion: apiVersionOf(kind),
+        nowMs: request.arrivedMs,
+        subresource: 'token',
+        convert: () => undefined,
+        live: undefined,
+        next: wanted as Frozen<KubeObject>,
+        manager: options.fieldManager,
+      });
       if ((spec.audiences ?? []).length === 0) spec.audiences = [...tokens.audiences];
-      check(spec.expirationSeconds, name);
-      const bound = boundObject(parts, spec, namespace);
+      check(spec.expirationSeconds);
+      const bound = boundObject(parts, spec, namespace, name);
       let seconds = spec.expirationSeconds;
       if (seconds > tokens.maxExpirationSeconds) {
         warn(request, `requested expiration of ${seconds} seconds shortened to ${tokens.maxExpirationSeconds} seconds`);
@@ -68,7 +86,13 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       spec.expirationSeconds = seconds;
       const answer = {
         ...wanted,
-        metadata: { name, namespace, creationTimestamp: timeText(nowMs) },
+        metadata: {
+          name,
+          namespace,
+          uid: account.metadata.uid,
+          creationTimestamp: timeText(nowMs),
+          ...(managedFields !== undefined && { managedFields }),
+        },
         status: { token, expirationTimestamp: timeText(nowMs + seconds * 1000) },
       };
       return { type: 'object', code: 201, object: freeze(answer) as unknown as Frozen<object> };
@@ -76,7 +100,7 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
   };
 }
 
-function check(seconds: number, name: string): void {
+function check(seconds: number): void {
   const errors: FieldError[] = [];
   if (seconds < minSeconds)
     errors.push(
@@ -86,13 +110,14 @@ function check(seconds: number, name: string): void {
     errors.push(
       fieldError.invalid('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds'),
     );
-  if (errors.length > 0) throw invalid(kind, name, errors);
+  if (errors.length > 0) throw invalid(kind, '', errors);
 }
 
 function boundObject(
   parts: Parts,
   spec: TokenRequest['spec'],
   namespace: string,
+  account: string,
 ): { pod?: Named; secret?: Named; node?: Named } {
   const reference = spec.boundObjectRef;
   if (reference === undefined || reference === null) return {};
@@ -102,7 +127,8 @@ function boundObject(
     if (object === undefined) throw notFound({ group: '', plural }, name);
     if (reference.uid && reference.uid !== object.metadata.uid)
       throw conflict(
-        { group: '', plural },
+        // Upstream names the kind here, not the resource.
+        { group: '', plural: reference.kind ?? '' },
         name,
         `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
       );
@@ -112,6 +138,11 @@ function boundObject(
     switch (reference.kind) {
       case 'Pod': {
         const pod = find('pods', `${namespace}/${name}`) as Frozen<KubeObject & Pod>;
+        const runsAs = pod.spec?.serviceAccountName;
+        if (runsAs !== account)
+          throw badRequest(
+            `cannot bind token for serviceaccount "${account}" to pod "${name}" running with different serviceaccount name`,
+          );
         const nodeName = pod.spec?.nodeName;
         const node = nodeName ? parts.catalog.cache('', 'nodes').get(nodeName)?.object : undefined;
         return {

@@ -14,6 +14,7 @@ import { forbidden } from '../../api/status-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
+import { recordServerWrite } from '../verbs/field-managers.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 
 type Quota = Frozen<KubeObject & ResourceQuota>;
@@ -99,7 +100,9 @@ async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
     const change = delta;
     await parts.objects.update(quotas, entry.key, (newest) => {
       const next = charged(newest.object as Quota, change, refuse);
-      return next === undefined ? newest.object : freeze(quotas.codec.canonical(next));
+      if (next === undefined) return newest.object;
+      recordServerWrite(parts.catalog.stored('', 'resourcequotas')!, newest.object, next, 'status', parts.clock.now());
+      return freeze(quotas.codec.canonical(next));
     });
   }
 }

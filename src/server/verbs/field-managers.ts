@@ -61,6 +61,24 @@ export function recordWrite(
   setManagedFields(next, managed);
 }
 
+/** What the server itself changes beside a client's write is its own: quotas counted, budgets taken from. */
+export function recordServerWrite(
+  served: Served,
+  prev: Frozen<KubeObject>,
+  next: KubeObject,
+  subresource: string,
+  nowMs: number,
+): void {
+  recordWrite(served, prev, next, serverOptions, subresource, nowMs);
+}
+
+const serverOptions: WriteOptions = {
+  dryRun: false,
+  fieldManager: 'kube-apiserver',
+  fieldValidation: 'Ignore',
+  force: undefined,
+};
+
 export function setManagedFields(object: KubeObject, managed: KubeObject['metadata']['managedFields']): void {
   if (managed === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = managed;
