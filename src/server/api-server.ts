@@ -26,7 +26,7 @@ import { requestMetrics } from './request-metrics.ts';
 import { limitStage } from './stages/limit.ts';
 import { compactRegularly } from './storage/compaction.ts';
 import { openIdPaths } from './openid.ts';
-import { impersonateStage } from './stages/impersonate.ts';
+import { impersonation } from './stages/impersonate.ts';
 import { feed } from './cache/feed.ts';
 import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
@@ -82,7 +82,17 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     catalog,
     objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock }),
     admission: admission([
-      ...admissionPlugins(options.enableAdmissionPlugins, options.disableAdmissionPlugins),
+      ...admissionPlugins(
+        {
+          authorizers,
+          clock,
+          log: log.child('admission'),
+          ...(deps.metrics && { metrics: deps.metrics }),
+          config: (name) => options.admissionConfig?.[name] ?? undefined,
+        },
+        options.enableAdmissionPlugins,
+        options.disableAdmissionPlugins,
+      ),
       ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
     ]),
     hooks: [
@@ -126,7 +136,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
     limit.stage,
-    impersonateStage(authorizers),
+    impersonation(authorizers),
     authorizeStage(authorizers),
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),

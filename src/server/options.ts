@@ -51,6 +51,8 @@ export interface ApiServerOptions {
   /** --enable-admission-plugins and --disable-admission-plugins, beside the defaults. */
   readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
+  /** --admission-control-config-file: each plugin's configuration, parsed. */
+  readonly admissionConfig?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** --event-ttl in seconds; default one hour. */
   readonly eventTtlSeconds?: number;
   /** --min-request-timeout in seconds; default 1800. */

@@ -49,6 +49,8 @@ export interface ApiRequest {
   user: UserInfo;
   /** Who really asks, when `user` is impersonated. */
   impersonator?: UserInfo;
+  /** For the audit log. */
+  annotations?: Map<string, string>;
   form: Form;
   /** The Upgrade socket when the client asks for one and the transport can hand it over. */
   readonly upgrade?: { readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };

@@ -13,6 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
+import { admissionConfiguration } from './access-files.ts';
 import { type AloneDeps, commonFlags } from './alone.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
@@ -20,6 +21,10 @@ const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'numb
 
 export const apiServerFlags = {
   ...commonFlags,
+  'admission-control-config-file': {
+    type: 'text',
+    help: 'configuration of admission plugins (AdmissionConfiguration)',
+  },
   'advertise-address': { type: 'text', help: 'address that members of the cluster reach this server by' },
   'allow-privileged': unneeded('allow privileged containers', 'they are always allowed; PodSecurity decides', 'switch'),
   'anonymous-auth': {
@@ -148,6 +153,7 @@ async function optionsOf(flags: Flags): Promise<ApiServerOptions> {
     ...(advertised !== undefined && port !== 0 && { advertise: { address: advertised, port } }),
     enableAdmissionPlugins: flags['enable-admission-plugins'] ?? [],
     disableAdmissionPlugins: flags['disable-admission-plugins'] ?? [],
+    ...admissionConfiguration(flags['admission-control-config-file']),
     eventTtlSeconds: flags['event-ttl']! / 1000,
     minRequestTimeoutSeconds: flags['min-request-timeout']!,
     maxInflight: flags['max-requests-inflight']! + flags['max-mutating-requests-inflight']!,

@@ -110,7 +110,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
     let decision: 'allow' | 'deny' | 'no opinion' = 'no opinion';
     let reason = '';
     for (const authorizer of authorizers) {
-      decision = authorizer.decide(attributes);
+      decision = await authorizer.decide(attributes);
       if (decision === 'no opinion') continue;
       reason = authorizer.reason?.(attributes) ?? '';
       break;

@@ -1,7 +1,7 @@
 // Owns the admission chain: plugins that may change what is written, then plugins that may refuse it, in the order of one list.
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
-import type { UserInfo } from '../request.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Served } from '../served/served.ts';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
@@ -22,6 +22,13 @@ export interface AdmissionRequest {
   /** CreateOptions, DeleteOptions and so on, as sent. */
   readonly options?: Readonly<Record<string, unknown>>;
   warn(text: string): void;
+  /** The HTTP request that it serves: its audit annotations, its form. */
+  readonly source: ApiRequest;
+}
+
+/** Notes something for the audit log. */
+export function annotate({ source }: { readonly source: ApiRequest }, key: string, value: string): void {
+  (source.annotations ??= new Map()).set(key, value);
 }
 
 export interface AdmissionPlugin {

@@ -1,8 +1,15 @@
 // Owns the order of the admission plugins and which are on by default: one visible list, as --enable-admission-plugins names them.
 import type { AdmissionPlugin } from './admission.ts';
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+  clusterTrustBundleAttest,
+} from './certificates.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { nodeRestriction } from './node-restriction.ts';
 import {
   defaultIngressClass,
   defaultStorageClass,
@@ -10,32 +17,98 @@ import {
   storageObjectInUseProtection,
   taintNodesByCondition,
 } from './nodes-and-storage.ts';
+import {
+  alwaysAdmit,
+  alwaysDenyAdmission,
+  denyServiceExternalIPs,
+  eventRateLimit,
+  namespaceAutoProvision,
+  namespaceExists,
+  ownerReferencesPermissionEnforcement,
+} from './optional-others.ts';
+import type { EventLimit } from './optional-others.ts';
+import {
+  alwaysPullImages,
+  extendedResourceToleration,
+  limitPodHardAntiAffinityTopology,
+  podNodeSelector,
+  podTolerationRestriction,
+} from './optional-pods.ts';
+import { podSecurityConfig } from './pod-security/config.ts';
+import { podSecurity } from './pod-security/pod-security.ts';
+import { podTopologyLabels } from './pod-topology-labels.ts';
 import { priority } from './priority.ts';
+import type { PluginDeps, PluginEntry } from './registry.ts';
 import { resourceQuota } from './resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
 
+const on = (plugin: AdmissionPlugin): PluginEntry => ({ name: plugin.name, byDefault: true, make: () => plugin });
+const off = (plugin: AdmissionPlugin): PluginEntry => ({ name: plugin.name, byDefault: false, make: () => plugin });
+
 /** In the order in which they run. */
-const all: readonly { readonly plugin: AdmissionPlugin; readonly byDefault: boolean }[] = [
-  { plugin: namespaceLifecycle, byDefault: true },
-  { plugin: limitRanger, byDefault: true },
-  { plugin: serviceAccount, byDefault: true },
-  { plugin: taintNodesByCondition, byDefault: true },
-  { plugin: priority, byDefault: true },
-  { plugin: defaultTolerationSeconds, byDefault: true },
-  { plugin: defaultStorageClass, byDefault: true },
-  { plugin: storageObjectInUseProtection, byDefault: true },
-  { plugin: persistentVolumeClaimResize, byDefault: true },
-  { plugin: runtimeClass, byDefault: true },
-  { plugin: defaultIngressClass, byDefault: true },
-  { plugin: resourceQuota, byDefault: true },
+export const pluginEntries: readonly PluginEntry[] = [
+  off(alwaysAdmit),
+  off(namespaceAutoProvision),
+  on(namespaceLifecycle),
+  off(namespaceExists),
+  off(limitPodHardAntiAffinityTopology),
+  on(limitRanger),
+  on(serviceAccount),
+  off(nodeRestriction),
+  on(taintNodesByCondition),
+  off(alwaysPullImages),
+  { name: 'PodSecurity', byDefault: true, make: ({ config }) => podSecurity(podSecurityConfig(config('PodSecurity'))) },
+  {
+    name: 'PodNodeSelector',
+    byDefault: false,
+    make: ({ config }) => {
+      const given = (config('PodNodeSelector')?.['podNodeSelectorPluginConfig'] ?? {}) as Record<string, string>;
+      return podNodeSelector(given['clusterDefaultNodeSelector'] ?? '', given);
+    },
+  },
+  on(priority),
+  on(defaultTolerationSeconds),
+  off(podTolerationRestriction),
+  {
+    name: 'EventRateLimit',
+    byDefault: false,
+    make: ({ config }) => eventRateLimit((config('EventRateLimit')?.['limits'] ?? []) as EventLimit[]),
+  },
+  off(extendedResourceToleration),
+  on(podTopologyLabels),
+  on(defaultStorageClass),
+  on(storageObjectInUseProtection),
+  {
+    name: 'OwnerReferencesPermissionEnforcement',
+    byDefault: false,
+    make: ({ authorizers }) => ownerReferencesPermissionEnforcement(authorizers),
+  },
+  on(persistentVolumeClaimResize),
+  on(runtimeClass),
+  { name: 'CertificateApproval', byDefault: true, make: ({ authorizers }) => certificateApproval(authorizers) },
+  { name: 'CertificateSigning', byDefault: true, make: ({ authorizers }) => certificateSigning(authorizers) },
+  {
+    name: 'ClusterTrustBundleAttest',
+    byDefault: true,
+    make: ({ authorizers }) => clusterTrustBundleAttest(authorizers),
+  },
+  on(certificateSubjectRestriction),
+  on(defaultIngressClass),
+  off(denyServiceExternalIPs),
+  on(resourceQuota),
+  off(alwaysDenyAdmission),
 ];
 
 /** Throws for a name that is none of them. */
-export function admissionPlugins(enable: readonly string[] = [], disable: readonly string[] = []): AdmissionPlugin[] {
+export function admissionPlugins(
+  deps: PluginDeps,
+  enable: readonly string[] = [],
+  disable: readonly string[] = [],
+): AdmissionPlugin[] {
   for (const name of [...enable, ...disable])
-    if (!all.some(({ plugin }) => plugin.name === name)) throw new Error(`there is no admission plugin "${name}"`);
-  return all
-    .filter(({ plugin, byDefault }) => enable.includes(plugin.name) || (byDefault && !disable.includes(plugin.name)))
-    .map(({ plugin }) => plugin);
+    if (!pluginEntries.some((entry) => entry.name === name)) throw new Error(`there is no admission plugin "${name}"`);
+  return pluginEntries
+    .filter(({ name, byDefault }) => enable.includes(name) || (byDefault && !disable.includes(name)))
+    .map((entry) => entry.make(deps));
 }

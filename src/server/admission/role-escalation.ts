@@ -4,7 +4,7 @@ import type { ClusterRole, PolicyRule, RoleBinding } from '../../api/generated/r
 import { forbidden, notFound } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Attributes, Authorizer } from '../authz/authorizer.ts';
-import { isAllowed } from '../authz/authorizer.ts';
+import { allowed } from '../authz/authorizer.ts';
 import type { Parts } from '../parts.ts';
 import { same } from '../verbs/equal.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
@@ -31,14 +31,14 @@ function* rightsOf(rules: Rules): Generator<Wanted, void, undefined> {
 }
 
 export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlugin {
-  function may(request: AdmissionRequest, wanted: Wanted): boolean {
-    return isAllowed(authorizers, { ...wanted, version: '', user: request.user, namespace: request.namespace });
+  function may(request: AdmissionRequest, wanted: Wanted): boolean | Promise<boolean> {
+    return allowed(authorizers, { ...wanted, version: '', user: request.user, namespace: request.namespace });
   }
 
-  function checkHeld(request: AdmissionRequest, rules: Rules): void {
+  async function checkHeld(request: AdmissionRequest, rules: Rules): Promise<void> {
     const { plural } = request.served.resource;
     for (const right of rightsOf(rules))
-      if (!may(request, right)) {
+      if (!(await may(request, right))) {
         const what = right.isResource ? `${right.verb} ${right.resource}` : `${right.verb} ${right.path}`;
         throw forbidden(
           { group, plural },
@@ -48,36 +48,36 @@ export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlu
       }
   }
 
-  function checkRole(request: AdmissionRequest): void {
+  async function checkRole(request: AdmissionRequest): Promise<void> {
     const { plural } = request.served.resource;
     const { rules = [], aggregationRule } = request.object as unknown as ClusterRole;
     if (onlyCollects(request)) return;
-    if (may(request, { ...nothing, verb: 'escalate', group, resource: plural, name: request.name })) return;
-    checkHeld(request, rules ?? []);
+    if (await may(request, { ...nothing, verb: 'escalate', group, resource: plural, name: request.name })) return;
+    await checkHeld(request, rules ?? []);
     // What an aggregated role will hold is anyone's guess: only who may do all can make one.
-    if (aggregationRule !== undefined) checkHeld(request, everything);
+    if (aggregationRule !== undefined) await checkHeld(request, everything);
   }
 
-  function checkBinding(request: AdmissionRequest, parts: Parts): void {
+  async function checkBinding(request: AdmissionRequest, parts: Parts): Promise<void> {
     const { plural } = request.served.resource;
     const { roleRef } = request.object as unknown as RoleBinding;
     if (onlyCollects(request)) return;
     const isCluster = roleRef.kind === 'ClusterRole';
     const roles = isCluster ? 'clusterroles' : 'roles';
-    if (may(request, { ...nothing, verb: 'bind', group, resource: roles, name: roleRef.name })) return;
+    if (await may(request, { ...nothing, verb: 'bind', group, resource: roles, name: roleRef.name })) return;
     const key = isCluster ? roleRef.name : `${request.namespace}/${roleRef.name}`;
     const role = parts.catalog.cache(group, roles).get(key)?.object as Frozen<KubeObject & ClusterRole> | undefined;
     if (role === undefined) throw notFound({ group, plural }, roleRef.name);
-    checkHeld(request, role.rules ?? []);
+    await checkHeld(request, role.rules ?? []);
   }
 
   return {
     name: 'RoleEscalation',
-    validate(request, parts) {
+    async validate(request, parts) {
       const { resource } = request.served;
       if (resource.group !== group || (request.operation !== 'CREATE' && request.operation !== 'UPDATE')) return;
-      if (resource.plural === 'roles' || resource.plural === 'clusterroles') checkRole(request);
-      else checkBinding(request, parts);
+      if (resource.plural === 'roles' || resource.plural === 'clusterroles') await checkRole(request);
+      else await checkBinding(request, parts);
     },
   };
 }

@@ -20,7 +20,7 @@ export type Decision = 'allow' | 'deny' | 'no opinion';
 
 export interface Authorizer {
   readonly name: string;
-  decide(attributes: Attributes): Decision;
+  decide(attributes: Attributes): Decision | Promise<Decision>;
   /** Why not, when it has something to say. */
   reason?(attributes: Attributes): string;
 }
@@ -29,13 +29,24 @@ export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
   return { user, ...info };
 }
 
-/** The first opinion counts; without any it is no. */
-export function isAllowed(authorizers: readonly Authorizer[], attributes: Attributes): boolean {
-  for (const authorizer of authorizers) {
-    const decision = authorizer.decide(attributes);
+/** The first opinion counts; without any it is no. A promise only when somebody far away is asked. */
+export function allowed(authorizers: readonly Authorizer[], attributes: Attributes): boolean | Promise<boolean> {
+  for (let at = 0; at < authorizers.length; at++) {
+    const decision = authorizers[at]!.decide(attributes);
+    if (decision instanceof Promise) return goOn(authorizers, attributes, at + 1, decision);
     if (decision !== 'no opinion') return decision === 'allow';
   }
   return false;
+}
+
+async function goOn(
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  from: number,
+  first: Promise<Decision>,
+): Promise<boolean> {
+  const decision = await first;
+  return decision === 'no opinion' ? allowed(authorizers.slice(from), attributes) : decision === 'allow';
 }
 
 export const alwaysAllow: Authorizer = { name: 'AlwaysAllow', decide: () => 'allow' };

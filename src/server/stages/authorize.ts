@@ -3,7 +3,7 @@ import { parseFieldSelector, requiredValue } from '../../api/field-selector.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import { statusError } from '../../api/status-error.ts';
 import type { Attributes, Authorizer } from '../authz/authorizer.ts';
-import { attributesOf, isAllowed } from '../authz/authorizer.ts';
+import { allowed, attributesOf } from '../authz/authorizer.ts';
 import type { Stage } from '../pipeline.ts';
 import type { ApiRequest } from '../request.ts';
 
@@ -12,7 +12,11 @@ export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
     name: 'authorize',
     run(request) {
       const attributes = attributesOf(request.user, { ...request.info, name: nameOf(request) });
-      if (!isAllowed(authorizers, attributes)) throw refusal(attributes, reasonOf(authorizers, attributes));
+      const decision = allowed(authorizers, attributes);
+      const conclude = (isAllowed: boolean): void => {
+        if (!isAllowed) throw refusal(attributes, reasonOf(authorizers, attributes));
+      };
+      return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
     },
   };
 }

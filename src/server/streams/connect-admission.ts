@@ -39,6 +39,7 @@ export async function admitConnect(
     user: request.user,
     dryRun: false,
     warn: (text) => warn(request, text),
+    source: request,
   };
   await parts.admission.admit(admission, parts);
   await parts.admission.validate(admission, parts);

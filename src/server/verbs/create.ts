@@ -58,6 +58,7 @@ export async function createObject(
     user: request.user,
     dryRun: options.dryRun,
     warn: (text) => warn(request, text),
+    source: request,
   };
   await parts.admission.admit(admission, parts);
   prepareNew(served, object, context(request, options.dryRun));

@@ -89,6 +89,7 @@ export async function removeOne(
       user: request.user,
       dryRun: choices.dryRun,
       warn: (text: string) => warn(request, text),
+      source: request,
     };
     await parts.admission.admit(admission, parts);
     await parts.admission.validate(admission, parts);

@@ -190,5 +190,6 @@ function admissionFor(
     user: request.user,
     dryRun,
     warn: (text) => warn(request, text),
+    source: request,
   };
 }
