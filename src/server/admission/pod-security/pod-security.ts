@@ -160,6 +160,7 @@ function isSignificant(next: Frozen<KubeObject & Pod>, prev: Frozen<KubeObject &
     JSON.stringify(
       Object.entries(metadata.annotations ?? {})
         .filter(([key]) => /^(container\.(apparmor|seccomp)\.security|seccomp\.security)\./.test(key))
+        .map((pair) => pair.join('='))
         .sort(),
     );
   return images(next) !== images(prev) || profiles(next) !== profiles(prev);
