@@ -46,6 +46,7 @@ async function startServer(folder: string): Promise<Server> {
     process.execPath,
     [
       ...(profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]),
+      ...(process.env['NODE_FLAGS']?.split(' ') ?? []),
       ...['bin/k8ts.js', 'kube-apiserver', '--data-dir', join(folder, 'data'), '--secure-port', '0'],
       ...['--bind-address', '127.0.0.1', '--cert-dir', folder, '--token-auth-file', join(folder, 'tokens')],
       ...['--service-account-key-file', join(folder, 'sa'), '--service-account-signing-key-file', join(folder, 'sa')],

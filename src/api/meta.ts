@@ -1,4 +1,5 @@
 // Owns the words that every object shares: kinds, keys, references, and the deep read-only view.
+import { isSharedJson } from './codec/shared-json.ts';
 import type { ListMeta, ObjectMeta } from './generated/meta.v1.ts';
 
 export interface KubeObject {
@@ -93,7 +94,11 @@ function copy(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copy);
   const result: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) setOwn(result, key, copy((value as Record<string, unknown>)[key]));
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key];
+    // Sets of managed fields are shared by many objects, and never changed in place.
+    setOwn(result, key, key === 'fieldsV1' && isSharedJson(inner) ? inner : copy(inner));
+  }
   return result;
 }
 

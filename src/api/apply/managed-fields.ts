@@ -4,6 +4,8 @@ import type { Frozen } from '../meta.ts';
 import { compareText } from './element.ts';
 import { type Fields, parseFields, sameFields, union } from './fields.ts';
 import { equalJson } from './structure.ts';
+import { sharedJson } from '../codec/shared-json.ts';
+import { timeOf } from '../time.ts';
 
 export type Entries = readonly Frozen<ManagedFieldsEntry>[];
 
@@ -78,7 +80,7 @@ function encodeClaim(claim: Claim): ManagedFieldsEntry {
     apiVersion: claim.apiVersion,
     ...(claim.time !== undefined && { time: claim.time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: claim.fields,
+    fieldsV1: sharedJson(claim.fields),
     ...(claim.subresource !== '' && { subresource: claim.subresource }),
   });
 }
@@ -101,7 +103,7 @@ function secondsOf(claim: Claim): number {
 
 /** "2026-01-02T03:04:05Z". */
 export function timeText(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  return timeOf(nowMs);
 }
 
 /** The same claim with other fields; the old entry no longer says it. */

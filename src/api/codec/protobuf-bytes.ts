@@ -14,14 +14,21 @@ export interface ValueCodec {
 /** Stands for a struct of which nothing is set. */
 export const absent = Symbol('absent');
 
-/** Everything is written in front of what was written before: last field first. */
+/** Lent to one writer after another: messages are copied out at their own size, so that nobody keeps more than they need. */
+let scratch: Buffer | undefined;
+const scratchBytes = 16_384;
+const largestScratch = 1024 * 1024;
+
+/** Everything is written in front of what was written before: last field first. `finish` ends it. */
 export class Writer {
   #buffer: Buffer;
   #at: number;
 
-  constructor(size = 4096) {
-    this.#buffer = Buffer.allocUnsafe(size);
-    this.#at = size;
+  constructor() {
+    this.#buffer = scratch ?? Buffer.allocUnsafeSlow(scratchBytes);
+    // One that fails never gives it back.
+    scratch = undefined;
+    this.#at = this.#buffer.length;
   }
 
   /** Bytes written so far. */
@@ -30,7 +37,9 @@ export class Writer {
   }
 
   finish(): Buffer {
-    return this.#buffer.subarray(this.#at);
+    const message = Buffer.from(this.#buffer.subarray(this.#at));
+    if (this.#buffer.length <= largestScratch) scratch = this.#buffer;
+    return message;
   }
 
   #reserve(count: number): number {

@@ -2,6 +2,7 @@
 import { canonicalQuantity, QuantityError } from '../quantity.ts';
 import type { ScalarType } from '../schema/schema.ts';
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseInstant } from '../time.ts';
+import { jsonText, sharedJsonOf } from './shared-json.ts';
 import { isEnveloped } from './protobuf-envelope.ts';
 import { absent, ProtobufError, type Reader, type ValueCodec, type Writer } from './protobuf-bytes.ts';
 
@@ -135,22 +136,38 @@ const intOrString = message<{ type: number; int: number; text: string }>(
 /** RawExtension, JSON, FieldsV1: JSON text within bytes. */
 const raw = message<{ value: unknown }>(
   (writer, value) => {
-    writer.text(JSON.stringify(value));
+    writer.text(jsonText(value));
     writer.tag(1, 2);
   },
   () => ({ value: null }),
   (reader, number, wire, into) => {
-    if (number === 1 && wire === 2) into.value = jsonOf(reader.bytes());
+    if (number === 1 && wire === 2) into.value = jsonOf(reader.bytes(), JSON.parse);
     else reader.skip(wire);
   },
   ({ value }) => value,
 );
 
-function jsonOf(bytes: Buffer): unknown {
+/** FieldsV1, which many objects hold alike: read as the one shared value. */
+const fields: ValueCodec = {
+  ...raw,
+  read(reader) {
+    const outer = reader.enter();
+    let value: unknown = null;
+    while (reader.at < reader.end) {
+      const tag = reader.uint32();
+      if (tag === 10) value = jsonOf(reader.bytes(), sharedJsonOf);
+      else reader.skip(tag & 7);
+    }
+    reader.leave(outer);
+    return value;
+  },
+};
+
+function jsonOf(bytes: Buffer, parse: (text: string) => unknown): unknown {
   if (bytes.length === 0) return null;
   if (isEnveloped(bytes)) throw new ProtobufError('an embedded object must be JSON');
   try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
+    return parse(bytes.toString('utf8'));
   } catch (error) {
     if (error instanceof SyntaxError) throw new ProtobufError('an embedded object is no JSON');
     throw error;
@@ -187,6 +204,6 @@ const codecs: Readonly<Record<ScalarType, ValueCodec>> = {
   duration,
   intOrString,
   raw,
-  fields: raw,
+  fields,
   any: raw,
 };

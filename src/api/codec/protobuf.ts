@@ -43,7 +43,7 @@ export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: strin
 
 /** One event of a protobuf watch: four bytes of length, then a WatchEvent around an enveloped object. */
 export function encodeWatchFrame(type: string, enveloped: Uint8Array): Buffer {
-  const writer = new Writer(enveloped.length + 64);
+  const writer = new Writer();
   writer.bytes(enveloped);
   writer.tag(1, 2);
   writer.uint32(writer.length);

@@ -3,6 +3,7 @@ import { canonicalQuantity, QuantityError } from '../quantity.ts';
 import type { ScalarType } from '../schema/schema.ts';
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseInstant, parseMicroTime } from '../time.ts';
 import { finite, NumberText, plainNumbers } from './json-parse.ts';
+import { isSharedJson } from './shared-json.ts';
 import type { Decoding } from './structure.ts';
 
 export type ScalarDecoder = (value: unknown, at: Decoding) => unknown;
@@ -107,6 +108,9 @@ const int32 = integer('int32', -(2 ** 31), maxInt32);
 
 const raw: ScalarDecoder = (value) => plainNumbers(value);
 
+/** Sets of fields that are shared already stay so. */
+const fields: ScalarDecoder = (value) => (isSharedJson(value) ? value : plainNumbers(value));
+
 const decoders: Readonly<Record<ScalarType, ScalarDecoder>> = {
   string: text,
   boolean: (value, at) => {
@@ -150,6 +154,6 @@ const decoders: Readonly<Record<ScalarType, ScalarDecoder>> = {
   ),
   intOrString: (value, at) => (typeof value === 'string' ? value : int32(value, at)),
   raw,
-  fields: raw,
+  fields,
   any: raw,
 };

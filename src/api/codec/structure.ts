@@ -147,7 +147,7 @@ export function isZero(value: unknown): boolean {
 
 function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
   let plans: Map<string, FieldPlan> | undefined;
-  let always: FieldPlan[] = [];
+  let always: readonly FieldPlan[] = [];
   const additional = schema.additional;
   const prepare = (): Map<string, FieldPlan> => {
     const all = schema.fields.map((field, at) => planOf(field, at, compiler));
@@ -161,30 +161,35 @@ function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
     if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberText)
       throw new TypeMismatch(value, schema.name === '' ? 'object' : goType(schema.name), at.path);
     const input = value as Record<string, unknown>;
+    const { path } = at;
+    const result: Record<string, unknown> = {};
     const found: FieldPlan[] = [];
-    const values: unknown[] = [];
-    const extras: [string, unknown][] = [];
+    let extras: [string, unknown][] | undefined;
     let sorted = true;
+    let missing = always.length;
     let last = -1;
     for (const key of Object.keys(input)) {
       const plan = plans.get(key);
-      at.path.push(key);
+      path.push(key);
       if (plan === undefined) {
-        if (additional !== undefined) extras.push([key, compiler.decoderOf(additional)(input[key], at)]);
-        else if (schema.preserveUnknown) extras.push([key, plainNumbers(input[key])]);
+        if (additional !== undefined) (extras ??= []).push([key, compiler.decoderOf(additional)(input[key], at)]);
+        else if (schema.preserveUnknown) (extras ??= []).push([key, plainNumbers(input[key])]);
         else noteUnknown(at);
       } else {
         const decoded = decodeField(plan, input[key], at);
         if (decoded !== undefined) {
           if (plan.at < last) sorted = false;
           last = plan.at;
+          if (plan.always !== undefined) missing--;
           found.push(plan);
-          values.push(decoded);
+          result[plan.name] = decoded;
         }
       }
-      at.path.pop();
+      path.pop();
     }
-    return assemble(found, values, sorted, always, extras);
+    const whole = sorted && missing === 0 ? result : assemble(found, result, missing === 0 ? [] : always);
+    if (extras !== undefined) for (const [key, extra] of extras) setOwn(whole, key, extra);
+    return whole;
   };
 }
 
@@ -194,28 +199,25 @@ function decodeField(plan: FieldPlan, value: unknown, at: Decoding): unknown {
   return plan.dropsZero && isZero(decoded) ? undefined : decoded;
 }
 
+/** In the schema's order, with those of `always` that were not found. */
 function assemble(
   found: FieldPlan[],
-  values: unknown[],
-  sorted: boolean,
+  values: Record<string, unknown>,
   always: readonly FieldPlan[],
-  extras: readonly [string, unknown][],
 ): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
-  let order: { plan: FieldPlan; value: unknown }[] | undefined;
   for (const plan of always)
-    if (!found.includes(plan)) {
-      order ??= found.map((one, at) => ({ plan: one, value: values[at] }));
-      order.push({ plan, value: plan.always!() });
+    if (values[plan.name] === undefined) {
+      values[plan.name] = plan.always!();
+      found.push(plan);
     }
-  if (order === undefined && !sorted) order = found.map((one, at) => ({ plan: one, value: values[at] }));
-  if (order === undefined) for (let at = 0; at < found.length; at++) result[found[at]!.name] = values[at];
-  else {
-    order.sort((a, b) => a.plan.at - b.plan.at);
-    for (const { plan, value } of order) result[plan.name] = value;
-  }
-  for (const [key, value] of extras) setOwn(result, key, value);
+  found.sort(bySchema);
+  const result: Record<string, unknown> = {};
+  for (const { name } of found) result[name] = values[name];
   return result;
+}
+
+function bySchema(a: FieldPlan, b: FieldPlan): number {
+  return a.at - b.at;
 }
 
 function noteUnknown(at: Decoding): void {
@@ -242,7 +244,9 @@ function mapDecoder(values: Schema, compiler: Compiler): Decoder {
     const input = value as Record<string, unknown>;
     const result: Record<string, unknown> = {};
     // Go writes maps in the order of their keys.
-    for (const key of Object.keys(input).sort()) {
+    const keys = Object.keys(input);
+    if (keys.length > 1) keys.sort();
+    for (const key of keys) {
       at.path.push(key);
       const item = input[key];
       setOwn(result, key, item === null ? zero() : decode(item, at));

@@ -192,7 +192,7 @@ const securityItem: Message = {
 
 /** The bytes of a document that `openApiV2` made. */
 export function encodeOpenApiV2(document: Json): Buffer {
-  const writer = new Writer(1 << 20);
+  const writer = new Writer();
   put(writer, documentMessage, document as never);
   return writer.finish();
 }

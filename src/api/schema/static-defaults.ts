@@ -51,9 +51,14 @@ function compileObject(schema: Extract<Schema, { type: 'object' }>): Filler | un
   return (value) => {
     if (!isObject(value)) return;
     for (const field of defaults)
-      if (!Object.hasOwn(value, field.name)) setOwn(value, field.name, structuredClone(field.default));
+      if (!Object.hasOwn(value, field.name)) setOwn(value, field.name, fresh(field.default));
     for (const { name, fill } of nested) if (Object.hasOwn(value, name)) fill(value[name]);
   };
+}
+
+/** Defaults that are objects are anew each time: whoever gets one may change it. */
+function fresh(value: unknown): unknown {
+  return typeof value === 'object' ? structuredClone(value) : value;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

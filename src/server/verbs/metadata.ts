@@ -1,5 +1,6 @@
 // Owns the rules of metadata that hold for every kind: names, uid, times, what a client may not change, finalizers at deletion.
 import type { FieldError } from '../../api/status-error.ts';
+import { timeOf } from '../../api/time.ts';
 import { nameIsDNSSubdomain } from '../../api/names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../api/object-meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -11,7 +12,7 @@ import type { Resource } from '../resource.ts';
 
 /** "2026-01-02T03:04:05Z": times on the wire have whole seconds. */
 export function timeText(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  return timeOf(nowMs);
 }
 
 const maxGeneratedPrefix = 63 - 5;

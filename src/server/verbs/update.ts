@@ -1,7 +1,7 @@
 // Owns PUT, and the flow that every change of a stored object goes through (PATCH too): newest object in, next object out, compared and stored.
 import { badRequest, conflict, invalid, isNotFound, notFound } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
-import { freeze } from '../../api/meta.ts';
+import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { Entry } from '../cache/entry.ts';
@@ -44,8 +44,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
           name,
           `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${entry.object.metadata.uid}`,
         );
-      const copy = structuredClone(next);
-      return { next: copy, recorded: false };
+      return { next: thaw(next as Frozen<KubeObject>) as KubeObject, recorded: false };
     });
   } catch (error) {
     if (isNotFound(error) && rules.createOnUpdate === true && subresource === '' && isAbout(error, name))
