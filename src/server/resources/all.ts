@@ -46,6 +46,16 @@ import { podCertificateRequest } from './certificates/pod-certificate-request.ts
 import { flowSchema } from './flowcontrol/flow-schema.ts';
 import { priorityLevelConfiguration } from './flowcontrol/priority-level-configuration.ts';
 import { runtimeClass } from './node/runtime-class.ts';
+import {
+  mutatingWebhookConfiguration,
+  validatingWebhookConfiguration,
+} from './admissionregistration/webhook-configuration.ts';
+import { validatingAdmissionPolicy } from './admissionregistration/validating-admission-policy.ts';
+import { mutatingAdmissionPolicy } from './admissionregistration/mutating-admission-policy.ts';
+import {
+  mutatingAdmissionPolicyBinding,
+  validatingAdmissionPolicyBinding,
+} from './admissionregistration/policy-binding.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
 const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resource as unknown as Resource;
@@ -101,4 +111,10 @@ export const resources: readonly Resource[] = [
   erased(flowSchema),
   erased(priorityLevelConfiguration),
   erased(runtimeClass),
+  erased(mutatingWebhookConfiguration),
+  erased(validatingWebhookConfiguration),
+  erased(validatingAdmissionPolicy),
+  erased(mutatingAdmissionPolicy),
+  erased(mutatingAdmissionPolicyBinding),
+  erased(validatingAdmissionPolicyBinding),
 ];
