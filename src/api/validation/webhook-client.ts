@@ -12,8 +12,8 @@ interface ParsedUrl {
 
 /** As Go reads URLs: no normalisation; undefined for what it refuses. */
 function parseUrl(text: string): ParsedUrl | undefined {
-  if (/[\x00-\x20\x7f]/.test(text.trimEnd()) || /%(?![0-9A-Fa-f]{2})/.test(text) || text.startsWith(':'))
-    return undefined;
+  const hasControl = [...text].some((char) => char < '!' || char === '\u007f');
+  if (hasControl || /%(?![0-9A-Fa-f]{2})/.test(text) || text.startsWith(':')) return undefined;
   const found = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
   if (found === null) return undefined;
   const [, scheme = '', authority = '', query = '', fragment = ''] = found;
