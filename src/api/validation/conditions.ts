@@ -18,8 +18,7 @@ export function validateConditions(
     const { type = '', status = '', reason = '', message = '', observedGeneration, lastTransitionTime } = condition;
     if (type === '') problems.required(`${here}.type`);
     else problems.each(`${here}.type`, type, qualifiedName(type));
-    if (!['True', 'False', 'Unknown'].includes(status))
-      problems.notSupported(`${here}.status`, status, ['False', 'True', 'Unknown']);
+    problems.oneOf(`${here}.status`, status, ['False', 'True', 'Unknown']);
     problems.notNegative(`${here}.observedGeneration`, observedGeneration);
     if (!lastTransitionTime) problems.required(`${here}.lastTransitionTime`, 'must be set');
     if (reason === '') problems.required(`${here}.reason`, 'must be set');

@@ -12,7 +12,7 @@ interface ParsedUrl {
 
 /** As Go reads URLs: no normalisation; undefined for what it refuses. */
 function parseUrl(text: string): ParsedUrl | undefined {
-  const hasControl = [...text].some((char) => char < '!' || char === '\u007f');
+  const hasControl = Buffer.from(text).some((byte) => byte <= 0x20 || byte === 0x7f);
   if (hasControl || /%(?![0-9A-Fa-f]{2})/.test(text) || text.startsWith(':')) return undefined;
   const found = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
   if (found === null) return undefined;
