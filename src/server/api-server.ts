@@ -27,6 +27,7 @@ import { limitStage } from './stages/limit.ts';
 import { compactRegularly } from './storage/compaction.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonation } from './stages/impersonate.ts';
+import { customKinds } from './custom/definitions.ts';
 import { feed } from './cache/feed.ts';
 import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
@@ -162,6 +163,16 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
 
   const self = inProcessTransport({ pipeline: line, clock, user: selfUser, agent: 'kube-apiserver' });
 
+  const custom = customKinds({
+    catalog,
+    feed: follow,
+    objects: parts.objects,
+    transport: self,
+    clock,
+    log: log.child('custom-kinds'),
+    historyLimit: options.watchHistory ?? 10_000,
+  });
+
   async function run(signal: AbortSignal): Promise<void> {
     const group = taskGroup();
     try {
@@ -172,6 +183,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       if (!deps.exclusiveStore && intervalMs > 0)
         group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
       await follow.loaded;
+      await custom.restore();
+      group.run('custom kinds', (inner) => custom.run(inner));
       await bootstrapObjects({ catalog, transport: self, log });
       await authenticationConfig(options, self);
       const listener = await httpListener({

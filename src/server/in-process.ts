@@ -74,7 +74,7 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
         case 'list': {
           const { served, list } = answer;
           return {
-            kind: `${served.resource.kind}List`,
+            kind: served.resource.listKind ?? `${served.resource.kind}List`,
             apiVersion: apiVersionOf(served.resource),
             metadata: {
               resourceVersion: list.resourceVersion,

@@ -3,6 +3,7 @@ import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
 import type { UserInfo } from './request.ts';
 import type { ObjectSchema } from '../api/schema/schema.ts';
+import type { ParsedJson } from '../api/codec/json-parse.ts';
 
 /** What pure strategies may know of the request they serve. */
 export interface StrategyContext {
@@ -39,12 +40,20 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly kind: T['kind'];
   readonly plural: string;
   readonly singular: string;
+  /** Default: the kind with "List" behind it. */
+  readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;
 
   /** The shape of its objects; absent for built-in kinds, whose schema is found by apiVersion and kind. */
   readonly schema?: ObjectSchema;
+  /** Reads a parsed body whose apiVersion and kind are this one's; absent: by the schema. Custom kinds only. */
+  decode?(parsed: ParsedJson): { readonly object: KubeObject; readonly problems: readonly string[] };
+  /** The kind in another of its versions; custom kinds only. */
+  readonly sibling?: (apiVersion: string) => Resource | undefined;
+  /** Called before a write: kinds whose rules are large load them when they are first needed. */
+  readonly load?: () => Promise<void>;
   /** Fills what depends on other fields or is not in the schema; runs on every decoded object, also on reads of old data. */
   applyDefaults?(obj: T): void;
   /** Clears what a client may not set (status, …) and sets what the server owns. Generation is 1 where the kind has one. */

@@ -66,10 +66,18 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
   function apply(event: StoreEvent): void {
     const { key, modRevision, value } = event.kv;
     const collection = collectionOf(key);
+    const held = collection === undefined ? undefined : loading.get(collection.prefix);
+    if (held !== undefined) {
+      held.push(event);
+      return;
+    }
     if (collection === undefined || modRevision <= (loadedAt.get(collection.prefix) ?? 0)) return;
     const entry = event.type === 'put' ? entryOf(collection, key, modRevision, value) : undefined;
     collection.cache.apply(key.slice(collection.prefix.length), modRevision, entry);
   }
+
+  /** What comes while a collection is being loaded waits until it is. */
+  const loading = new Map<string, StoreEvent[]>();
 
   /** The revision each collection was loaded at: changes up to it are in already. */
   const loadedAt = new Map<string, number>();
@@ -130,7 +138,16 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
   return {
     async add(collection) {
       collections.set(collection.prefix, collection);
-      if (revision > 0) await load([collection], collection.prefix);
+      if (revision === 0) return;
+      const held: StoreEvent[] = [];
+      loading.set(collection.prefix, held);
+      try {
+        await load([collection], collection.prefix);
+      } finally {
+        if (loading.get(collection.prefix) === held) loading.delete(collection.prefix);
+      }
+      for (const event of held) apply(event);
+      collection.cache.advance(revision);
     },
     remove(prefix) {
       collections.get(prefix)?.cache.closeWatchers('stopped');

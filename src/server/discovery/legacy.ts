@@ -54,14 +54,15 @@ interface Line {
   readonly name: string;
 }
 
-function resourcesOf({ resource, verbs, subresources, collection }: Served): Line[] {
+function resourcesOf({ resource, verbs, subresources, collection, custom }: Served): Line[] {
+  const shown = custom ? inCustomOrder : sorted;
   const storage = collection?.storage;
   const main = {
     name: resource.plural,
     singularName: resource.singular,
     namespaced: resource.namespaced,
     kind: resource.kind,
-    verbs: sorted(verbs),
+    verbs: shown(verbs),
     ...(resource.shortNames && resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
     ...(resource.categories && resource.categories.length > 0 && { categories: resource.categories }),
     ...(storage !== undefined && {
@@ -84,6 +85,13 @@ function resourcesOf({ resource, verbs, subresources, collection }: Served): Lin
     verbs: sorted(partVerbs),
   }));
   return [main, ...parts];
+}
+
+/** Upstream lists the verbs of custom kinds in an order of its own. */
+const customOrder = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
+function inCustomOrder(verbs: ReadonlySet<string>): string[] {
+  return customOrder.filter((verb) => verbs.has(verb));
 }
 
 function sorted(verbs: ReadonlySet<string>): string[] {

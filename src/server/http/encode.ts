@@ -81,7 +81,8 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
   const { resource } = served;
   const metadata = {
     resourceVersion: list.resourceVersion,
-    ...(list.continue !== '' && { continue: list.continue }),
+    // Upstream writes lists of custom kinds from maps, not structs.
+    ...((list.continue !== '' || (served.custom && form.as === undefined)) && { continue: list.continue }),
     ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
   };
   if (form.as !== undefined)
@@ -89,7 +90,7 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
       contentType: mediaTypes[form.media],
       body: encodeValue(listView(served, list.entries, metadata, form, nowMs), form),
     };
-  const head = { kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
+  const head = { kind: resource.listKind ?? `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
   if (form.media !== 'json' || form.pretty) {
     const shown = list.entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
     const items = served.custom ? shown : shown.map(untyped);

@@ -1,6 +1,7 @@
 // Owns the one list of kinds with rules of their own. Kinds that are not here are served by the generated schema alone.
 import type { KubeObject } from '../../api/meta.ts';
 import type { Resource } from '../resource.ts';
+import { customResourceDefinition } from './apiextensions/custom-resource-definition.ts';
 import { controllerRevision } from './apps/controller-revision.ts';
 import { daemonSet } from './apps/daemon-set.ts';
 import { deployment } from './apps/deployment.ts';
@@ -75,6 +76,7 @@ export const resources: readonly Resource[] = [
   erased(resourceQuota),
   erased(service),
   erased(serviceAccount),
+  erased(customResourceDefinition),
   erased(deployment),
   erased(replicaSet),
   erased(statefulSet),

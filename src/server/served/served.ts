@@ -32,6 +32,8 @@ export interface Served {
   readonly subresources: ReadonlyMap<string, ServedSubresource>;
   /** A kind of a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** Its definition is being deleted: objects can go, none can come. */
+  readonly terminating?: boolean;
   /** From discovery: how the kind is stored. */
   readonly storageVersionHash?: string;
 }

@@ -20,7 +20,7 @@ export interface Decoded {
 }
 
 /** Names a kind that a body is expected to be. */
-export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema'>;
+export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode'>;
 
 export const readableTypes: readonly string[] = [
   'application/json',
@@ -59,6 +59,7 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
 export function decodeValue(given: ParsedJson, expected: Expected | undefined): Decoded {
   // null stands for an object with nothing in it, as Go reads it.
   const parsed = given.value === null ? { ...given, value: {} } : given;
+  if (expected?.decode !== undefined && isAbout(parsed, expected)) return expected.decode(parsed);
   const said = typeMetaOf(parsed);
   const kind = said.kind === '' ? (expected?.kind ?? '') : said.kind;
   const apiVersion =
@@ -76,9 +77,15 @@ export function decodeValue(given: ParsedJson, expected: Expected | undefined): 
   return { object: object as unknown as KubeObject, problems: strict };
 }
 
+/** Custom kinds read what is theirs, and what does not say what it is: to refuse that. */
+function isAbout(parsed: ParsedJson, expected: Expected): boolean {
+  const { kind, apiVersion } = typeMetaOf(parsed);
+  return (kind === '' || kind === expected.kind) && (apiVersion === '' || apiVersion === apiVersionOf(expected));
+}
+
 /** Both kinds of defaults, in place: those of the schema, then those that depend on more. */
 export function applyAllDefaults(resource: Resource, object: KubeObject): void {
   const schema = schemaOfKind(resource);
-  if (schema !== undefined) applyStaticDefaults(schema, object);
+  if (schema !== undefined && resource.decode === undefined) applyStaticDefaults(schema, object);
   resource.applyDefaults?.(object);
 }

@@ -198,7 +198,8 @@ function mark(
     // Kinds that hold themselves (namespaces) say nothing of a grace period.
     if (rules.deletion === undefined) metadata.deletionGracePeriodSeconds = grace;
     if (!deleting) rules.deletion?.begin?.(next);
-    if (!deleting && metadata.generation !== undefined && metadata.generation > 0) metadata.generation++;
+    if (!deleting && rules.deletion === undefined && metadata.generation !== undefined && metadata.generation > 0)
+      metadata.generation++;
   }
   return next;
 }

@@ -1,5 +1,5 @@
 // Owns the last step of a request: finding what serves it and calling the verb. One table of verbs.
-import { badRequest, notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, forbidden, notFound, statusError } from '../../api/status-error.ts';
 import { actionKey } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -47,9 +47,21 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
     throw noSuchResource();
   }
   if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();
+  // Custom kinds have no paths but their own.
+  if (served.custom && isMisplaced(served, request)) return undefined;
   checkPlace(served, request);
   if (info.name === '.' || info.name === '..' || info.name.includes('%'))
     throw badRequest(`invalid resource name ${JSON.stringify(info.name)}: [may not contain '%']`);
+  const { resource } = served;
+  if (resource.load !== undefined && !reads.has(info.verb))
+    return resource.load().then(() => perform(parts, request, served));
+  return perform(parts, request, served);
+}
+
+const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+
+function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+  const { info } = request;
   const { resource } = served;
   if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   if (info.subresource === '') {
@@ -58,6 +70,8 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
       return action.handle(parts, request, served);
     }
+    if (served.terminating === true && info.verb === 'create')
+      throw forbidden(resource, info.name, 'create not allowed while custom resource definition is terminating');
     if (!served.verbs.has(info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
     return verbs[info.verb]!(parts, request, served);
@@ -71,6 +85,11 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   if (action === undefined)
     throw notFound({ group: resource.group, plural: `${resource.plural}/${info.subresource}` }, info.name);
   return action.handle(parts, request, served);
+}
+
+function isMisplaced({ resource }: Served, { info: { namespace, name, verb } }: ApiRequest): boolean {
+  if (resource.namespaced) return namespace === '' && (name !== '' || verb === 'create' || verb === 'deletecollection');
+  return namespace !== '';
 }
 
 /** Namespaced kinds live in a namespace; only collections can be asked across all of them. */

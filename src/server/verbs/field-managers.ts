@@ -1,12 +1,13 @@
 // Owns the place where a write is noted in metadata.managedFields, over the API room's server-side apply. Reads no request.
 import { managedFieldsForUpdate } from '../../api/apply/update.ts';
-import type { WriteContext } from '../../api/apply/update.ts';
+import type { Versioned, WriteContext } from '../../api/apply/update.ts';
 import { customResetFields, resetFieldsOf } from '../../api/apply/reset-fields.ts';
 import type { ResetFields } from '../../api/apply/reset-fields.ts';
 import { apiVersionOf } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { Schema } from '../../api/schema/schema.ts';
+import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import type { WriteOptions } from './options.ts';
 import { fromStorage } from './strategy.ts';
@@ -29,10 +30,19 @@ export function writeContext(served: Served, subresource: string, nowMs: number)
     ...(resetFields && { resetFields }),
     convert: (object, to) => {
       if (to === apiVersion) return { object, schema };
+      const { sibling } = served.resource;
+      if (sibling !== undefined) return siblingView(served, object as Frozen<KubeObject>, sibling(to));
       const other = schemaOf(to, served.resource.kind);
       return other === undefined || served.custom ? undefined : { object, schema: other };
     },
   };
+}
+
+/** From the request's version by way of the stored one. */
+function siblingView(served: Served, object: Frozen<KubeObject>, other: Resource | undefined): Versioned | undefined {
+  if (other?.schema === undefined) return undefined;
+  const stored = served.resource.convert?.toStorage(object) ?? object;
+  return { object: other.convert?.fromStorage(stored as Frozen<KubeObject>) ?? stored, schema: other.schema };
 }
 
 function resetFieldsFor(served: Served, apiVersion: string, subresource: string): ResetFields | undefined {

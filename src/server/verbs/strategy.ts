@@ -112,7 +112,10 @@ export function validateChange(
     const { judge, seen } = judgeOf(served);
     if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));
     errors.push(...(judge.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
-  } else errors.push(...(rules.subresources?.[subresource]?.validateUpdate?.(frozen, prev) ?? []));
+  } else {
+    const { judge, seen } = judgeOf(served);
+    errors.push(...(judge.subresources?.[subresource]?.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
+  }
   refuse(rules, next.metadata.name, errors);
   const warnings =
     subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);

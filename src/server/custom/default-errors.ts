@@ -1,0 +1,62 @@
+// Owns the judgement of defaults in schemas: each must survive pruning and its own validation. Places are those of the schema.
+import { forbidden, invalid } from '../../api/field-error.ts';
+import { thaw } from '../../api/meta.ts';
+import type { Frozen } from '../../api/meta.ts';
+import type { FieldError } from '../../api/status-error.ts';
+import { same } from '../verbs/equal.ts';
+import { compileRules } from './compile-rules.ts';
+import { validateListTypes } from './list-types.ts';
+import { prune } from './prune.ts';
+import type { Structural } from './structural.ts';
+import { compileJudge, validateValue } from './validate.ts';
+
+export function defaultErrors(root: Structural, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!root.hasDefaults) return errors;
+  if (root.default !== undefined) errors.push(forbidden(`${path}.default`, 'must not be set at the root'));
+  walk(root, path, true, errors);
+  return errors;
+}
+
+function walk(node: Structural, path: string, isResource: boolean, errors: FieldError[]): void {
+  for (const [name, inner] of node.properties) {
+    const at = `${path}.properties[${name}]`;
+    if (isResource && (name === 'apiVersion' || name === 'kind' || name === 'metadata')) {
+      if (inner.hasDefaults) errors.push(...forbiddenBelow(inner, at, name === 'metadata'));
+      continue;
+    }
+    one(inner, at, errors);
+  }
+  if (typeof node.additional === 'object') one(node.additional, `${path}.additionalProperties`, errors);
+  if (node.items !== undefined) one(node.items, `${path}.items`, errors);
+}
+
+function forbiddenBelow(node: Structural, path: string, deep: boolean): FieldError[] {
+  if (node.default !== undefined)
+    return [forbidden(`${path}.default`, deep ? 'must not be set in top-level metadata' : 'must not be set')];
+  return [...node.properties].flatMap(([name, inner]) =>
+    inner.hasDefaults ? forbiddenBelow(inner, `${path}.properties[${name}]`, deep) : [],
+  );
+}
+
+function one(node: Structural, path: string, errors: FieldError[]): void {
+  if (!node.hasDefaults) return;
+  if (node.default !== undefined) errors.push(...judge(node, `${path}.default`));
+  walk(node, path, node.embedded, errors);
+}
+
+function judge(node: Structural, path: string): FieldError[] {
+  const pruned = thaw(node.default as Frozen<unknown>);
+  prune(pruned, node, node.embedded);
+  if (!same(pruned, node.default)) return [invalid(path, node.default, 'must not have unknown fields')];
+  const found = validateValue(compileJudge(node.props), node.default);
+  if (found.length === 0) found.push(...validateListTypes(node.default, node));
+  if (found.length === 0) found.push(...(compileRules(node)?.judge(node.default as never, undefined) ?? []));
+  return found.map((error) => ({ ...error, field: joined(path, error.field) }));
+}
+
+function joined(path: string, field: string): string {
+  if (field === '<nil>') return path;
+  // Upstream joins with a dot, also before an index.
+  return `${path}.${field}`;
+}

@@ -1,0 +1,315 @@
+// Owns the judgement of CustomResourceDefinitions as a whole: names, versions, conversion, what may change. Schemas are judged next door.
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+} from '../../api/generated/apiextensions.v1.ts';
+import { forbidden, invalid, notSupported, required, tooMany } from '../../api/field-error.ts';
+import type { Frozen } from '../../api/meta.ts';
+import { isDNS1035Label, isDNS1123Subdomain } from '../../api/names.ts';
+import type { FieldError } from '../../api/status-error.ts';
+import { same } from '../verbs/equal.ts';
+import { JsonPathError, jsonPath } from './json-path.ts';
+import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
+import { validateSchema } from './schema-rules.ts';
+import { selectableFieldErrors } from './selectable-rules.ts';
+
+type Definition = Frozen<CustomResourceDefinition>;
+type Spec = Frozen<CustomResourceDefinitionSpec>;
+type Version = Frozen<CustomResourceDefinitionVersion>;
+
+export function validateDefinition(next: Definition, prev: Definition | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  const { spec, metadata, status } = next;
+  const wanted = `${spec?.names?.plural ?? ''}.${spec?.group ?? ''}`;
+  if (prev === undefined && metadata.name !== wanted)
+    errors.push(invalid('metadata.name', metadata.name, `must be spec.names.plural+"."+spec.group`));
+  if (spec === undefined) return [...errors, required('spec')];
+  errors.push(...validateSpec(spec, prev?.spec));
+  if (prev !== undefined) errors.push(...immutable(next, prev));
+  errors.push(...storedVersions(status?.storedVersions ?? [], spec.versions ?? []));
+  errors.push(...approval(next, prev));
+  return errors;
+}
+
+/** What a status may say is not compared with the spec, as upstream has it. */
+export function validateDefinitionStatus({ status }: Definition): FieldError[] {
+  const errors: FieldError[] = [];
+  const { plural = '', kind = '' } = status?.acceptedNames ?? { plural: '', kind: '' };
+  if (plural !== '')
+    for (const text of isDNS1035Label(plural)) errors.push(invalid('status.acceptedNames.plural', plural, text));
+  if (kind !== '')
+    for (const text of isDNS1035Label(kind.toLowerCase()))
+      errors.push(invalid('status.acceptedNames.kind', kind, text));
+  return errors;
+}
+
+function approval({ metadata, spec }: Definition, prev: Definition | undefined): FieldError[] {
+  if (!isProtectedGroup(spec.group ?? '')) return [];
+  const field = `metadata.annotations[${approvalAnnotation}]`;
+  const found = approvalOf(metadata.annotations);
+  if (found === 'approved' || found === 'bypassed') return [];
+  // What was so before may stay so.
+  if (prev !== undefined && approvalOf(prev.metadata.annotations) === found) return [];
+  return found === 'missing'
+    ? [
+        required(
+          field,
+          'protected groups must have approval annotation, see https://github.com/kubernetes/enhancements/pull/1111',
+        ),
+      ]
+    : [
+        invalid(
+          field,
+          metadata.annotations?.[approvalAnnotation],
+          'must be a URL or a reason that starts with "unapproved"',
+        ),
+      ];
+}
+
+function immutable(next: Definition, prev: Definition): FieldError[] {
+  const errors: FieldError[] = [];
+  const fixed = (field: string, after: unknown, before: unknown): void => {
+    if (!same(after, before)) errors.push(invalid(field, after, 'field is immutable'));
+  };
+  if ((prev.status?.conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True')) {
+    fixed('spec.scope', next.spec.scope, prev.spec.scope);
+    fixed('spec.names.kind', next.spec.names.kind, prev.spec.names.kind);
+  }
+  fixed('spec.group', next.spec.group, prev.spec.group);
+  fixed('spec.names.plural', next.spec.names.plural, prev.spec.names.plural);
+  return errors;
+}
+
+function storedVersions(stored: readonly string[], versions: readonly Version[]): FieldError[] {
+  const field = 'status.storedVersions';
+  const errors: FieldError[] = [];
+  if (stored.length === 0) errors.push(invalid(field, stored, 'must have at least one stored version'));
+  for (const { name, storage } of versions)
+    if (storage && !stored.includes(name)) errors.push(invalid(field, stored, `must have the storage version ${name}`));
+  stored.forEach((name, at) => {
+    if (!versions.some((version) => version.name === name))
+      errors.push(invalid(`${field}[${at}]`, name, 'must appear in spec.versions'));
+  });
+  return errors;
+}
+
+function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  const group = spec.group ?? '';
+  if (group === '') errors.push(required('spec.group'));
+  else {
+    const wrong = isDNS1123Subdomain(group);
+    if (wrong.length > 0) errors.push(invalid('spec.group', group, wrong.join(',')));
+    else if (!group.includes('.'))
+      errors.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
+  }
+  const scope = spec.scope ?? '';
+  if (scope === '') errors.push(required('spec.scope'));
+  else if (scope !== 'Cluster' && scope !== 'Namespaced')
+    errors.push(notSupported('spec.scope', scope, ['Cluster', 'Namespaced']));
+  if (spec.preserveUnknownFields === true)
+    errors.push(
+      invalid(
+        'spec.preserveUnknownFields',
+        true,
+        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      ),
+    );
+  errors.push(...names(spec), ...versions(spec, prev), ...conversion(spec));
+  return errors;
+}
+
+function names({ names: given }: Spec): FieldError[] {
+  const errors: FieldError[] = [];
+  const label = (field: string, value: string | undefined, shown = value): void => {
+    if (value === undefined || value === '') errors.push(required(`spec.names.${field}`));
+    else {
+      const wrong = isDNS1035Label(value);
+      if (wrong.length > 0) errors.push(invalid(`spec.names.${field}`, shown, wrong.join(',')));
+    }
+  };
+  label('plural', given?.plural);
+  label('singular', given?.singular);
+  label('kind', given?.kind?.toLowerCase(), given?.kind);
+  label('listKind', given?.listKind?.toLowerCase(), given?.listKind);
+  given?.shortNames?.forEach((name, at) => label(`shortNames[${at}]`, name));
+  given?.categories?.forEach((name, at) => label(`categories[${at}]`, name));
+  if (given?.kind && given.kind === given.listKind)
+    errors.push(invalid('spec.names.listKind', given.listKind, 'kind and listKind may not be the same'));
+  return errors;
+}
+
+/** What all versions say alike is told of at the top, since upstream keeps it there. */
+interface Shared {
+  readonly schema: boolean;
+  readonly subresources: boolean;
+  readonly additionalPrinterColumns: boolean;
+  readonly selectableFields: boolean;
+}
+
+function sharedBy(all: readonly Version[]): Shared {
+  const alike = (field: keyof Version): boolean =>
+    all.every((version) => same(version[field] ?? null, all[0]![field] ?? null));
+  return {
+    schema: alike('schema'),
+    subresources: alike('subresources'),
+    additionalPrinterColumns: alike('additionalPrinterColumns'),
+    selectableFields: alike('selectableFields'),
+  };
+}
+
+function versions({ versions: all = [] }: Spec, prev: Spec | undefined): FieldError[] {
+  const errors: FieldError[] = [];
+  if (new Set(all.map(({ name }) => name)).size < all.length)
+    errors.push(invalid('spec.versions', '', 'must contain unique version names'));
+  if (all.filter(({ storage }) => storage).length !== 1)
+    errors.push(invalid('spec.versions', '', 'must have exactly one version marked as storage version'));
+  if (all.length === 0) return errors;
+  const shared = sharedBy(all);
+  all.forEach((version, at) => {
+    const path = `spec.versions[${at}]`;
+    const wrong = isDNS1035Label(version.name ?? '');
+    if (wrong.length > 0) errors.push(invalid(`${path}.name`, version.name, wrong.join(',')));
+    errors.push(...deprecation(version, path));
+    if (version.schema?.openAPIV3Schema === undefined) {
+      errors.push(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
+    } else if (at === 0 || !shared.schema) {
+      const before = prev?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
+      const place = shared.schema ? 'spec.validation.openAPIV3Schema' : `${path}.schema.openAPIV3Schema`;
+      errors.push(...validateSchema(version.schema.openAPIV3Schema, before, place));
+    }
+    if (at === 0 || !shared.subresources)
+      errors.push(...subresources(version, shared.subresources ? 'spec.subresources' : `${path}.subresources`));
+    if (at === 0 || !shared.additionalPrinterColumns)
+      errors.push(
+        ...columns(
+          version,
+          shared.additionalPrinterColumns ? 'spec.additionalPrinterColumns' : `${path}.additionalPrinterColumns`,
+        ),
+      );
+    if (at === 0 || !shared.selectableFields)
+      errors.push(
+        ...selectableFieldErrors(
+          version,
+          shared.selectableFields ? 'spec.selectableFields' : `${path}.selectableFields`,
+        ),
+      );
+  });
+  return errors;
+}
+
+function deprecation({ deprecated, deprecationWarning: text }: Version, path: string): FieldError[] {
+  const field = `${path}.deprecationWarning`;
+  if (text === undefined) return [];
+  if (deprecated !== true) return [invalid(field, text, 'can only be set for deprecated versions')];
+  if (text === '') return [invalid(field, text, 'must not be empty')];
+  if (text.length > 256) return [invalid(field, text, 'must be <= 256 characters long')];
+  if (/\p{C}/u.test(text)) return [invalid(field, text, 'must only contain printable UTF-8 characters')];
+  return text.trim() === text ? [] : [invalid(field, text, 'must not start or end with whitespace')];
+}
+
+function subresources({ subresources: given }: Version, path: string): FieldError[] {
+  const scale = given?.scale;
+  if (scale === undefined) return [];
+  const errors: FieldError[] = [];
+  const check = (field: string, value: string | undefined, roots: readonly string[], optional = false): void => {
+    const at = `${path}.scale.${field}`;
+    if (value === undefined || value === '') {
+      if (!optional) errors.push(required(at));
+      return;
+    }
+    if (!isSimplePath(value)) errors.push(invalid(at, value, 'should be a json path without array notation'));
+    else if (!roots.some((root) => value.startsWith(root)))
+      errors.push(invalid(at, value, `should be a json path under ${roots.join(' or ')}`));
+  };
+  check('specReplicasPath', scale.specReplicasPath, ['.spec.']);
+  check('statusReplicasPath', scale.statusReplicasPath, ['.status.']);
+  check('labelSelectorPath', scale.labelSelectorPath, ['.spec.', '.status.'], true);
+  return errors;
+}
+
+const isSimplePath = (path: string): boolean => path.startsWith('.');
+
+const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
+const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password', ''];
+
+function columns({ additionalPrinterColumns: given = [] }: Version, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  given.forEach(({ name, type, format = '', jsonPath: text }, at) => {
+    const field = `${path}[${at}]`;
+    if (!name) errors.push(required(`${field}.name`));
+    if (!type) errors.push(required(`${field}.type`, `must be one of ${columnTypes.join(',')}`));
+    else if (!columnTypes.includes(type))
+      errors.push(invalid(`${field}.type`, type, `must be one of ${columnTypes.join(',')}`));
+    if (!columnFormats.includes(format))
+      errors.push(invalid(`${field}.format`, format, `must be one of ${columnFormats.join(',')}`));
+    errors.push(...pathErrors(text, `${field}.jsonPath`));
+  });
+  return errors;
+}
+
+function pathErrors(text: string | undefined, field: string): FieldError[] {
+  if (!text) return [required(field)];
+  try {
+    if (!text.startsWith('.') && !text.startsWith('[')) throw new JsonPathError('must begin with a dot');
+    jsonPath(text);
+    return [];
+  } catch (error) {
+    if (error instanceof JsonPathError) return [invalid(field, text, error.message)];
+    throw error;
+  }
+}
+
+function conversion({ conversion: given, versions: all = [] }: Spec): FieldError[] {
+  if (given === undefined) return [];
+  const path = 'spec.conversion';
+  const { strategy, webhook } = given;
+  if (strategy !== 'None' && strategy !== 'Webhook')
+    return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
+  if (strategy === 'None')
+    return webhook === undefined
+      ? []
+      : [forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook')];
+  const errors: FieldError[] = [];
+  const at = `${path}.webhookClientConfig`;
+  const config = webhook?.clientConfig;
+  if (config === undefined) errors.push(required(at, 'required when strategy is set to Webhook'));
+  else if ((config.url === undefined) === (config.service === undefined))
+    errors.push(required(at, 'exactly one of url or service is required'));
+  else if (config.url !== undefined) errors.push(...urlErrors(config.url, `${at}.url`));
+  else if (config.service !== undefined) {
+    const { name, namespace, path: servicePath, port = 443 } = config.service;
+    if (!name) errors.push(required(`${at}.service.name`));
+    if (!namespace) errors.push(required(`${at}.service.namespace`));
+    if (servicePath !== undefined && !servicePath.startsWith('/'))
+      errors.push(invalid(`${at}.service.path`, servicePath, "must start with a '/'"));
+    if (port < 1 || port > 65535)
+      errors.push(invalid(`${at}.service.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'));
+  }
+  const reviews = webhook?.conversionReviewVersions ?? [];
+  const field = `${path}.conversionReviewVersions`;
+  if (reviews.length === 0) errors.push(required(field));
+  else {
+    if (!reviews.some((name) => name === 'v1' || name === 'v1beta1'))
+      errors.push(invalid(field, reviews, 'must include at least one of v1, v1beta1'));
+    reviews.forEach((name, index) => {
+      for (const text of isDNS1035Label(name)) errors.push(invalid(`${field}[${index}]`, name, text));
+      if (reviews.indexOf(name) < index) errors.push(invalid(`${field}[${index}]`, name, 'duplicate version'));
+    });
+  }
+  if (all.length > 1000) errors.push(tooMany(path, all.length, 1000));
+  return errors;
+}
+
+function urlErrors(text: string, field: string): FieldError[] {
+  if (!URL.canParse(text)) return [required(field, 'url must be a valid URL')];
+  const url = new URL(text);
+  const errors: FieldError[] = [];
+  if (url.protocol !== 'https:') errors.push(invalid(field, text, "'https' is the only allowed URL scheme"));
+  if (url.hostname === '') errors.push(invalid(field, text, 'host must be specified'));
+  if (url.username !== '') errors.push(invalid(field, text, 'user information is not permitted in the URL'));
+  if (url.hash !== '') errors.push(invalid(field, text, 'fragments are not permitted in the URL'));
+  if (url.search !== '') errors.push(invalid(field, text, 'query parameters are not permitted in the URL'));
+  return errors;
+}

@@ -1,0 +1,125 @@
+// Owns pruning and defaulting of custom objects by their structural schema, in place. Judges nothing.
+import { setOwn, thaw } from '../../api/meta.ts';
+import type { Frozen } from '../../api/meta.ts';
+import { dotted } from './pathing.ts';
+import { isObject, under } from './structural.ts';
+import type { JsonObject, Structural } from './structural.ts';
+
+const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const maxUnknown = 100;
+
+/** Takes away what the schema does not name. Answers with the places, "spec.foo", of at most about a hundred of them. */
+export function prune(value: unknown, schema: Structural, isRoot: boolean): string[] {
+  const unknown: string[] = [];
+  pruneValue(value, schema, isRoot, [], unknown);
+  return unknown;
+}
+
+function pruneValue(
+  value: unknown,
+  schema: Structural | undefined,
+  isResource: boolean,
+  place: (string | number)[],
+  unknown: string[],
+): void {
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      place.push(at);
+      pruneValue(value[at], schema?.items, schema?.items?.embedded === true, place, unknown);
+      place.pop();
+    }
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const name of Object.keys(value)) {
+    if (isResource && metaFields.has(name)) continue;
+    const inner = schema?.properties.get(name);
+    const known = inner !== undefined || schema?.additional !== undefined;
+    if (!known) {
+      if (schema?.preserveUnknown === true) continue;
+      delete value[name];
+      if (unknown.length < maxUnknown) unknown.push(dotted([...place, name]));
+      continue;
+    }
+    const below = inner ?? (schema!.additional === 'any' ? undefined : (schema!.additional as Structural));
+    place.push(name);
+    pruneValue(value[name], below, below?.embedded === true, place, unknown);
+    place.pop();
+  }
+}
+
+const isRefusedNull = (value: unknown, schema: Structural | undefined): boolean =>
+  value === null && schema !== undefined && !schema.nullable;
+
+/** Fills in defaults where a field is missing, or null and not nullable. */
+export function applyDefaults(value: unknown, schema: Structural): void {
+  if (!schema.hasDefaults) return;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items === undefined) return;
+    for (let at = 0; at < value.length; at++) {
+      if (isRefusedNull(value[at], items) && items.default !== undefined) value[at] = copy(items.default);
+      applyDefaults(value[at], items);
+    }
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const [name, inner] of schema.properties) {
+    if (inner.default === undefined) continue;
+    if (!Object.hasOwn(value, name) || isRefusedNull(value[name], inner)) setOwn(value, name, copy(inner.default));
+  }
+  for (const name of Object.keys(value)) {
+    const inner = under(schema, name);
+    if (inner === undefined) continue;
+    if (isRefusedNull(value[name], inner) && inner.default !== undefined) setOwn(value, name, copy(inner.default));
+    applyDefaults(value[name], inner);
+  }
+}
+
+function copy(value: unknown): unknown {
+  return thaw(value as Frozen<unknown>);
+}
+
+/** Drops nulls where null is no value and there is no default; those in lists stay, to be refused. */
+export function dropNulls(value: unknown, schema: Structural): void {
+  if (Array.isArray(value)) {
+    if (schema.items !== undefined) for (const item of value) dropNulls(item, schema.items);
+    return;
+  }
+  if (!isObject(value)) return;
+  for (const name of Object.keys(value)) {
+    const inner = under(schema, name);
+    if (inner === undefined) continue;
+    if (isRefusedNull(value[name], inner) && inner.default === undefined) delete value[name];
+    else dropNulls(value[name], inner);
+  }
+}
+
+/** Calls `visit` for each embedded resource. */
+export function eachEmbedded(
+  value: unknown,
+  schema: Structural,
+  visit: (resource: JsonObject, place: readonly (string | number)[]) => void,
+  place: (string | number)[] = [],
+): void {
+  if (!schema.hasEmbedded) return;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items === undefined) return;
+    for (let at = 0; at < value.length; at++) {
+      place.push(at);
+      eachEmbedded(value[at], items, visit, place);
+      place.pop();
+    }
+    return;
+  }
+  if (!isObject(value)) return;
+  if (schema.embedded) visit(value, place);
+  for (const name of Object.keys(value)) {
+    const inner = under(schema, name);
+    if (inner === undefined) continue;
+    place.push(name);
+    eachEmbedded(value[name], inner, visit, place);
+    place.pop();
+  }
+}

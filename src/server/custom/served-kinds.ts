@@ -1,0 +1,120 @@
+// Owns a definition's way into the catalog: one collection, one `Served` a version. Watches nothing and writes nothing.
+import type { CustomResourceDefinition } from '../../api/generated/apiextensions.v1.ts';
+import { setOwn } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { newCollection } from '../served/builtin.ts';
+import type { Collection, Served, ServedSubresource } from '../served/served.ts';
+import { jsonStorage } from '../storage/envelope.ts';
+import { collectionPrefix } from '../storage/keys.ts';
+import type { Resource } from '../resource.ts';
+import { customVersion } from './version.ts';
+import type { CompileRules, CustomVersion } from './version.ts';
+import type { JsonObject } from './structural.ts';
+
+type Definition = Frozen<CustomResourceDefinition>;
+
+const allVerbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
+const lastVerbs = ['get', 'list', 'watch', 'delete', 'deletecollection'] as const;
+
+export interface ServedKind {
+  readonly collection: Collection;
+  readonly served: readonly Served[];
+}
+
+export function servedKind(definition: Definition, compileRules: CompileRules, historyLimit: number): ServedKind {
+  const { spec } = definition;
+  const isTerminating = definition.metadata.deletionTimestamp !== undefined;
+  const byVersion = new Map<string, Resource>();
+  const sibling = (apiVersion: string): Resource | undefined => byVersion.get(apiVersion);
+  const versions = spec.versions.map((version) => ({
+    version,
+    custom: customVersion({ definition, version, compileRules, sibling }),
+  }));
+  const stored = versions.find(({ version }) => version.storage) ?? versions[0]!;
+  const storageApiVersion = `${spec.group}/${stored.version.name}`;
+  const resources = versions.map(({ version, custom }) => ({
+    version,
+    resource:
+      version === stored.version ? custom.resource : converting(custom, version.name, spec.group, storageApiVersion),
+  }));
+  for (const { version, resource } of resources)
+    if (version.served) byVersion.set(`${spec.group}/${version.name}`, resource);
+  const storage = resources.find(({ version }) => version === stored.version)!.resource;
+  const collection: Collection = newCollection(collectionPrefix(spec.group, spec.names.plural, true), storage, {
+    historyLimit,
+    codecFor: () => codec(stored.custom, storageApiVersion),
+  });
+  return {
+    collection,
+    served: resources
+      .filter(({ version }) => version.served)
+      .map(({ version, resource }) => ({
+        resource,
+        collection,
+        verbs: new Set<string>(isTerminating ? lastVerbs : allVerbs),
+        subresources: subresourcesOf(version.subresources, resource),
+        custom: true,
+      })),
+  };
+}
+
+/** What is read is made to fit the schema of now, whatever it was when it was written. */
+function codec(stored: CustomVersion, apiVersion: string) {
+  const json = jsonStorage();
+  return {
+    ...json,
+    canonical(object: KubeObject): KubeObject {
+      if (object.apiVersion === apiVersion) return object;
+      return { ...object, apiVersion };
+    },
+    decode(value: Uint8Array): KubeObject {
+      const object = json.decode(value);
+      object.apiVersion = apiVersion;
+      stored.fit(object as unknown as JsonObject);
+      return object;
+    },
+  };
+}
+
+/** Strategy None: the same object under another apiVersion. */
+function converting(custom: CustomVersion, version: string, group: string, storageApiVersion: string): Resource {
+  return {
+    ...custom.resource,
+    convert: {
+      toStorage: (object) => ({ ...(copy(object) as KubeObject), apiVersion: storageApiVersion }),
+      fromStorage: (object) => {
+        const seen = copy(object) as KubeObject;
+        seen.apiVersion = `${group}/${version}`;
+        custom.fit(seen as unknown as JsonObject);
+        return seen;
+      },
+    },
+  };
+}
+
+function copy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copy);
+  const result: JsonObject = {};
+  for (const key of Object.keys(value)) setOwn(result, key, copy((value as JsonObject)[key]));
+  return result;
+}
+
+function subresourcesOf(
+  given: Definition['spec']['versions'][number]['subresources'],
+  resource: Resource,
+): ReadonlyMap<string, ServedSubresource> {
+  const found = new Map<string, ServedSubresource>();
+  const verbs = new Set(['get', 'patch', 'update']);
+  const { group, version, kind } = resource;
+  if (given?.status !== undefined)
+    found.set('status', { name: 'status', verbs, kind: { group, version, kind }, type: 'object' });
+  if (given?.scale !== undefined)
+    found.set('scale', {
+      name: 'scale',
+      verbs,
+      kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+      type: 'scale',
+    });
+  return found;
+}
