@@ -19,6 +19,7 @@ import {
   startControllers,
   startScheduler,
 } from './components/control-plane.ts';
+import { type ComponentArgs, type ComponentSettings, readComponentArgs } from './component-args.ts';
 import { kubeletActions } from './components/kubelet-streams.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
@@ -47,8 +48,8 @@ export interface ClusterOptions {
   readonly searchPath?: string;
   /** Default: the host's name. Simulated nodes get a number behind it. */
   readonly nodeName?: string;
-  /** Upstream flags a component. */
-  readonly componentArgs?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Upstream flags a component: { 'kube-apiserver': { 'token-auth-file': '/x' } }. Unknown ones are refused. */
+  readonly componentArgs?: ComponentArgs;
   /** --controllers of the controller manager. Default ["*"]. */
   readonly controllers?: readonly string[];
   readonly clock?: Clock;
@@ -98,6 +99,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     if (options.node === 'real' && options.dataDir !== undefined) await removeNode(options.dataDir, 'stop');
   };
   try {
+    const settings = await readComponentArgs(options.componentArgs ?? {}, deps.random);
+    const { serviceAccounts, ...apiServerSettings } = settings.apiServer ?? {};
     const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
     store = await openStore(options, deps);
     const serving = await show.stage('API server', async (detail) => {
@@ -108,7 +111,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           tls: { certificate: pki.apiServer.certificatePem, key: pki.apiServer.keyPem },
           clientCa: pki.ca.certificatePem,
           requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
-          serviceAccounts: { signingKey: pki.serviceAccountKeyPem },
+          ...apiServerSettings,
+          serviceAccounts: { ...serviceAccounts, signingKey: pki.serviceAccountKeyPem },
           serviceClusterIpRange: serviceSubnet,
           ...(address !== undefined && options.node === 'real' && { advertise: { address, port: options.port ?? 0 } }),
         },
@@ -130,14 +134,14 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const component = componentDeps(serving.server, deps);
     await show.stage('Controllers and scheduler', () => {
       startControllers(
-        { podSubnet, ...(options.controllers && { controllers: options.controllers }) },
+        { podSubnet, ...(options.controllers && { controllers: options.controllers }), ...settings.controllerManager },
         pki,
         component,
         deps,
       );
-      startScheduler(component, deps);
+      startScheduler(settings.scheduler ?? {}, component, deps);
     });
-    if (options.node === 'real') await addRealNode(options, address, pki, component, deps, show);
+    if (options.node === 'real') await addRealNode(options, settings, address, pki, component, deps, show);
     else if (options.node !== 'none') {
       const count = options.nodes ?? 1;
       await show.stage(`Simulated nodes: ${count}`, () => startSimulatedNodes({ count }, component, deps));
@@ -157,6 +161,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 async function addRealNode(
   options: ClusterOptions,
+  settings: ComponentSettings,
   address: string | undefined,
   pki: Pki,
   component: ComponentOf,
@@ -188,6 +193,7 @@ async function addRealNode(
       dnsAddress: addressIn(options.serviceSubnet ?? defaultServiceSubnet, 10),
       tools: hostTools,
       searchPath: options.searchPath ?? '',
+      settings,
       server: {
         address: '0.0.0.0',
         port: 10250,

@@ -31,6 +31,20 @@ export interface CertificateAuthority {
   signCertificate(csrPem: string, options: SigningOptions): Promise<string>;
 }
 
+/** Durations in milliseconds. */
+export interface AutoscalerOptions {
+  /** Default 15 s. */
+  readonly syncPeriodMs?: number;
+  /** A relative difference that is left alone; default 0.1. */
+  readonly tolerance?: number;
+  /** Default 5 minutes. */
+  readonly downscaleStabilizationMs?: number;
+  /** Default 5 minutes. */
+  readonly cpuInitializationPeriodMs?: number;
+  /** Default 30 s. */
+  readonly initialReadinessDelayMs?: number;
+}
+
 export interface ControllerManagerOptions {
   /** --controllers. Default ["*"]. */
   readonly controllers?: readonly string[];
@@ -61,6 +75,8 @@ export interface ControllerManagerOptions {
   /** --node-monitor-period and --node-monitor-grace-period. Default 5 s and 50 s. */
   readonly nodeMonitorPeriodMs?: number;
   readonly nodeMonitorGracePeriodMs?: number;
+  /** --horizontal-pod-autoscaler-*. */
+  readonly horizontalPodAutoscaler?: AutoscalerOptions;
   /** --terminated-pod-gc-threshold. Default 12 500. */
   readonly terminatedPodThreshold?: number;
 }

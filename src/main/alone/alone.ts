@@ -1,4 +1,5 @@
 // Owns what components started alone have in common: flags, logging, their kubeconfig, and the signals that end them.
+import { readFileSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
@@ -39,6 +40,11 @@ export const electionFlags = {
   'leader-elect-retry-period': { type: 'duration', help: 'time between tries', default: '2s' },
 } as const satisfies FlagTable;
 
+/** Without what was not said: such a setting must not hide a default. */
+export function given<T extends object>(settings: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as never;
+}
+
 /** The component's client by its --kubeconfig. Throws UserError when it cannot be used. */
 export async function depsFromKubeconfig(
   { kubeconfig, master }: { readonly kubeconfig: string | undefined; readonly master: string | undefined },
@@ -56,5 +62,18 @@ export async function depsFromKubeconfig(
   } catch (error) {
     if (error instanceof KubeconfigError) throw new UserError(error.message, 'correct the kubeconfig');
     throw error;
+  }
+}
+
+/** A file's text; undefined when none was named. */
+export function textOf(file: string | undefined): string | undefined {
+  if (file === undefined || file === '') return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UserError(
+      `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`,
+      'check the flag that names it',
+    );
   }
 }

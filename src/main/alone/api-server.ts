@@ -14,7 +14,7 @@ import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { admissionConfiguration } from './access-files.ts';
-import { type AloneDeps, commonFlags } from './alone.ts';
+import { type AloneDeps, commonFlags, given, textOf } from './alone.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
   ({ type, help, ignored }) as const;
@@ -132,33 +132,52 @@ function kubeletAccess(flags: Flags, clock: Clock): KubeletAccess {
 }
 
 async function optionsOf(flags: Flags): Promise<ApiServerOptions> {
-  const signingKey = flags['service-account-signing-key-file'];
-  const clientCa = textOf(flags['client-ca-file']);
-  const frontProxyCa = textOf(flags['requestheader-client-ca-file']);
-  const tokens = textOf(flags['token-auth-file']);
   const port = flags['secure-port'] ?? 6443;
   const advertised = flags['advertise-address'] ?? hostAddress();
+  const { serviceAccounts, ...settings } = apiServerSettings(flags);
   return {
-    bindAddress: flags['bind-address']!,
+    ...settings,
     securePort: port,
     tls: await servingCertificate(flags),
-    ...(clientCa !== undefined && { clientCa }),
-    ...(tokens !== undefined && { tokenFile: tokens }),
-    anonymousAuth: flags['anonymous-auth']!,
-    authorizationModes: flags['authorization-mode'] as readonly AuthorizationMode[],
-    ...(frontProxyCa !== undefined && { requestHeader: requestHeader(flags, frontProxyCa) }),
-    serviceAccounts: await serviceAccounts(flags, signingKey),
-    serviceClusterIpRange: flags['service-cluster-ip-range']!,
-    serviceNodePortRange: flags['service-node-port-range']!,
+    serviceAccounts: {
+      ...serviceAccounts,
+      signingKey: serviceAccounts.signingKey ?? (await ownPki(flags)).serviceAccountKeyPem,
+    },
     ...(advertised !== undefined && port !== 0 && { advertise: { address: advertised, port } }),
-    enableAdmissionPlugins: flags['enable-admission-plugins'] ?? [],
-    disableAdmissionPlugins: flags['disable-admission-plugins'] ?? [],
+  };
+}
+
+type ServiceAccounts = NonNullable<ApiServerOptions['serviceAccounts']>;
+
+export interface ApiServerSettings extends Omit<Partial<ApiServerOptions>, 'serviceAccounts'> {
+  readonly serviceAccounts: Partial<ServiceAccounts>;
+}
+
+/** What the flags say of the server; what they do not say is absent. */
+export function apiServerSettings(flags: Flags): ApiServerSettings {
+  const frontProxyCa = textOf(flags['requestheader-client-ca-file']);
+  const [reads, writes] = [flags['max-requests-inflight'], flags['max-mutating-requests-inflight']];
+  const eventTtl = flags['event-ttl'];
+  return {
+    serviceAccounts: serviceAccounts(flags),
     ...admissionConfiguration(flags['admission-control-config-file']),
-    eventTtlSeconds: flags['event-ttl']! / 1000,
-    minRequestTimeoutSeconds: flags['min-request-timeout']!,
-    maxInflight: flags['max-requests-inflight']! + flags['max-mutating-requests-inflight']!,
-    compactionIntervalMs: flags['etcd-compaction-interval']!,
-    shutdownGraceMs: flags['shutdown-delay-duration']!,
+    ...given({
+      bindAddress: flags['bind-address'],
+      clientCa: textOf(flags['client-ca-file']),
+      tokenFile: textOf(flags['token-auth-file']),
+      anonymousAuth: flags['anonymous-auth'],
+      authorizationModes: flags['authorization-mode'] as readonly AuthorizationMode[] | undefined,
+      requestHeader: frontProxyCa === undefined ? undefined : requestHeader(flags, frontProxyCa),
+      serviceClusterIpRange: flags['service-cluster-ip-range'],
+      serviceNodePortRange: flags['service-node-port-range'],
+      enableAdmissionPlugins: flags['enable-admission-plugins'],
+      disableAdmissionPlugins: flags['disable-admission-plugins'],
+      eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,
+      minRequestTimeoutSeconds: flags['min-request-timeout'],
+      maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
+      compactionIntervalMs: flags['etcd-compaction-interval'],
+      shutdownGraceMs: flags['shutdown-delay-duration'],
+    }),
   };
 }
 
@@ -175,18 +194,15 @@ function requestHeader(flags: Flags, clientCa: string): NonNullable<ApiServerOpt
   };
 }
 
-async function serviceAccounts(
-  flags: Flags,
-  signingKeyFile: string | undefined,
-): Promise<NonNullable<ApiServerOptions['serviceAccounts']>> {
+function serviceAccounts(flags: Flags): Partial<ServiceAccounts> {
   const maxExpiration = flags['service-account-max-token-expiration'];
-  return {
-    signingKey: textOf(signingKeyFile) ?? (await ownPki(flags)).serviceAccountKeyPem,
-    verifyKeys: (flags['service-account-key-file'] ?? []).map((file) => textOf(file)!),
-    ...(flags['service-account-issuer'] && { issuers: flags['service-account-issuer'] }),
-    ...(flags['api-audiences'] && { audiences: flags['api-audiences'] }),
-    ...(maxExpiration !== undefined && { maxExpirationSeconds: maxExpiration / 1000 }),
-  };
+  return given({
+    signingKey: textOf(flags['service-account-signing-key-file']),
+    verifyKeys: flags['service-account-key-file']?.map((file) => textOf(file)!),
+    issuers: flags['service-account-issuer'],
+    audiences: flags['api-audiences'],
+    maxExpirationSeconds: maxExpiration === undefined ? undefined : maxExpiration / 1000,
+  });
 }
 
 /** The given certificate, or one of our own below --cert-dir, as upstream makes one. */
@@ -233,17 +249,4 @@ function etcdTls(flags: Flags): { tls?: EtcdTls } {
   return {
     tls: { ...(ca && { ca: bytes(ca)! }), ...(cert && { cert: bytes(cert)! }), ...(key && { key: bytes(key)! }) },
   };
-}
-
-/** A file's text; undefined when none was named. */
-function textOf(file: string | undefined): string | undefined {
-  if (file === undefined || file === '') return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UserError(
-      `${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`,
-      'check the flag that names it',
-    );
-  }
 }

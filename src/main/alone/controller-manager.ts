@@ -1,12 +1,21 @@
 // `k8ts kube-controller-manager`: the controllers alone, told by upstream's flags.
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { randomSuffix } from '../../base/random.ts';
+import { type Random, randomSuffix } from '../../base/random.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { controllerManager } from '../../controllers/manager/manager.ts';
 import type { ControllerManagerOptions } from '../../controllers/manager/options.ts';
 import { certificateAuthority } from '../certificate-authority.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, electionFlags, kubeconfigFlags } from './alone.ts';
+import { UserError } from '../user-error.ts';
+import { legacyTokenSigner } from '../legacy-token-signer.ts';
+import {
+  type AloneDeps,
+  commonFlags,
+  depsFromKubeconfig,
+  electionFlags,
+  given,
+  kubeconfigFlags,
+  textOf,
+} from './alone.ts';
 
 export const controllerManagerFlags = {
   ...commonFlags,
@@ -19,14 +28,38 @@ export const controllerManagerFlags = {
   'cluster-signing-key-file': { type: 'text', help: 'its key' },
   'cluster-signing-duration': { type: 'duration', help: 'longest life of a signed certificate', default: '8760h' },
   controllers: { type: 'list', help: 'which to run: *, name, -name', default: '*' },
+  'horizontal-pod-autoscaler-cpu-initialization-period': {
+    type: 'duration',
+    help: "how long a starting pod's processor use counts only when ready",
+    default: '5m',
+  },
+  'horizontal-pod-autoscaler-downscale-stabilization': {
+    type: 'duration',
+    help: 'how long the highest recommendation holds back scaling down',
+    default: '5m',
+  },
+  'horizontal-pod-autoscaler-initial-readiness-delay': {
+    type: 'duration',
+    help: 'how long after its start a pod is still becoming ready for the first time',
+    default: '30s',
+  },
+  'horizontal-pod-autoscaler-sync-period': {
+    type: 'duration',
+    help: 'how often autoscalers are looked at',
+    default: '15s',
+  },
+  'horizontal-pod-autoscaler-tolerance': {
+    type: 'number',
+    help: 'a difference from the target that is left alone',
+    default: '0.1',
+  },
   'node-cidr-mask-size': { type: 'number', help: "size of a node's part of --cluster-cidr", default: '24' },
   'node-monitor-grace-period': { type: 'duration', help: 'how long a silent node counts as ready', default: '50s' },
   'node-monitor-period': { type: 'duration', help: 'how often nodes are looked at', default: '5s' },
   'root-ca-file': { type: 'text', help: 'authority published to every namespace' },
   'service-account-private-key-file': {
     type: 'text',
-    help: 'key that signs tokens',
-    ignored: 'tokens come from the API server (TokenRequest)',
+    help: 'key that signs tokens kept in Secrets',
   },
   'service-cluster-ip-range': { type: 'text', help: 'addresses of Services', ignored: 'nodes get none of them' },
   'terminated-pod-gc-threshold': { type: 'number', help: 'ended pods that are kept', default: '12500' },
@@ -41,14 +74,8 @@ type Flags = Values<typeof controllerManagerFlags>;
 
 export async function runControllerManager(flags: Flags, alone: AloneDeps): Promise<void> {
   const deps = await depsFromKubeconfig(flags, 'kube-controller-manager', alone);
-  const text = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file, 'utf8'));
-  const [certificatePem, keyPem, rootCaPem] = [
-    flags['cluster-signing-cert-file'],
-    flags['cluster-signing-key-file'],
-    flags['root-ca-file'],
-  ].map(text);
   const options: ControllerManagerOptions = {
-    controllers: flags.controllers!,
+    ...controllerManagerSettings(flags, deps.random),
     ...(flags['leader-elect'] && {
       leaderElection: {
         identity: `${hostname()}_${randomSuffix(deps.random, 8)}`,
@@ -57,17 +84,45 @@ export async function runControllerManager(flags: Flags, alone: AloneDeps): Prom
         retryMs: flags['leader-elect-retry-period']!,
       },
     }),
-    ...(rootCaPem !== undefined && { rootCaPem }),
-    ...(certificatePem !== undefined &&
-      keyPem !== undefined && { certificateAuthority: certificateAuthority({ certificatePem, keyPem }, deps.random) }),
-    signingDurationMs: flags['cluster-signing-duration']!,
-    ...(flags['allocate-node-cidrs'] && { clusterCidrs: flags['cluster-cidr'] ?? [] }),
-    nodeCidrMaskSizes: { ipv4: flags['node-cidr-mask-size']! },
-    nodeMonitorPeriodMs: flags['node-monitor-period']!,
-    nodeMonitorGracePeriodMs: flags['node-monitor-grace-period']!,
-    terminatedPodThreshold: flags['terminated-pod-gc-threshold']!,
   };
   const manager = controllerManager(options, deps);
   alone.ready(`running ${manager.names.length} controllers`);
   await manager.run(alone.signal);
+}
+
+/** What the flags say of the controllers; what they do not say is absent. */
+export function controllerManagerSettings(flags: Flags, random: Random): Partial<ControllerManagerOptions> {
+  const [certificatePem, keyPem] = [
+    textOf(flags['cluster-signing-cert-file']),
+    textOf(flags['cluster-signing-key-file']),
+  ];
+  if ((certificatePem === undefined) !== (keyPem === undefined))
+    throw new UserError(
+      '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
+      'give both or neither',
+    );
+  const maskSize = flags['node-cidr-mask-size'];
+  const tokenKey = textOf(flags['service-account-private-key-file']);
+  return given({
+    controllers: flags.controllers,
+    rootCaPem: textOf(flags['root-ca-file']),
+    certificateAuthority:
+      certificatePem === undefined || keyPem === undefined
+        ? undefined
+        : certificateAuthority({ certificatePem, keyPem }, random),
+    signServiceAccountToken: tokenKey === undefined ? undefined : legacyTokenSigner(tokenKey),
+    signingDurationMs: flags['cluster-signing-duration'],
+    clusterCidrs: flags['allocate-node-cidrs'] ? (flags['cluster-cidr'] ?? []) : undefined,
+    nodeCidrMaskSizes: maskSize === undefined ? undefined : { ipv4: maskSize },
+    nodeMonitorPeriodMs: flags['node-monitor-period'],
+    nodeMonitorGracePeriodMs: flags['node-monitor-grace-period'],
+    terminatedPodThreshold: flags['terminated-pod-gc-threshold'],
+    horizontalPodAutoscaler: given({
+      syncPeriodMs: flags['horizontal-pod-autoscaler-sync-period'],
+      tolerance: flags['horizontal-pod-autoscaler-tolerance'],
+      downscaleStabilizationMs: flags['horizontal-pod-autoscaler-downscale-stabilization'],
+      cpuInitializationPeriodMs: flags['horizontal-pod-autoscaler-cpu-initialization-period'],
+      initialReadinessDelayMs: flags['horizontal-pod-autoscaler-initial-readiness-delay'],
+    }),
+  });
 }

@@ -1,7 +1,7 @@
 // `k8ts dns`: the cluster DNS server alone.
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { hostResolvers, runDns } from '../components/dns.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, kubeconfigFlags } from './alone.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, given, kubeconfigFlags } from './alone.ts';
 
 export const dnsFlags = {
   ...commonFlags,
@@ -18,13 +18,20 @@ export async function runDnsAlone(flags: Values<typeof dnsFlags>, alone: AloneDe
   alone.ready(`answering ${flags['cluster-domain']} on ${flags['bind-address']}:${flags.port}`);
   await runDns(
     {
-      host: flags['bind-address']!,
-      port: flags.port!,
-      clusterDomain: flags['cluster-domain']!,
-      ttlSeconds: flags.ttl!,
-      upstreams: hostResolvers(flags['resolv-conf']),
+      ...dnsSettings(flags),
     },
     deps,
     alone.signal,
   );
+}
+
+/** What the flags say of the server; what they do not say is absent. */
+export function dnsSettings(flags: Values<typeof dnsFlags>) {
+  return given({
+    host: flags['bind-address'],
+    port: flags.port,
+    clusterDomain: flags['cluster-domain'],
+    ttlSeconds: flags.ttl,
+    upstreams: flags['resolv-conf'] === undefined ? undefined : hostResolvers(flags['resolv-conf']),
+  });
 }

@@ -1,9 +1,10 @@
 // `k8ts kube-proxy`: the proxy alone, told by upstream's flags.
 import { hostname } from 'node:os';
 import type { FlagTable, Values } from '../../cli/flags.ts';
+import type { KubeProxyOptions } from '../../proxy/kube-proxy.ts';
 import { runKubeProxy } from '../components/kube-proxy.ts';
 import { UserError } from '../user-error.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, kubeconfigFlags } from './alone.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, given, kubeconfigFlags } from './alone.ts';
 
 export const kubeProxyFlags = {
   ...commonFlags,
@@ -18,22 +19,30 @@ export const kubeProxyFlags = {
 } as const satisfies FlagTable;
 
 export async function runKubeProxyAlone(flags: Values<typeof kubeProxyFlags>, alone: AloneDeps): Promise<void> {
-  const mode = flags['proxy-mode'];
-  if (mode !== 'iptables' && mode !== 'nftables')
-    throw new UserError(`--proxy-mode ${mode} is not supported`, 'use iptables or nftables');
+  const settings = kubeProxySettings(flags);
   const deps = await depsFromKubeconfig(flags, 'kube-proxy', alone);
-  alone.ready(`keeping ${mode} up with Services`);
+  alone.ready(`keeping ${settings.mode} up with Services`);
   await runKubeProxy(
     {
-      mode,
       nodeName: flags['hostname-override'] ?? hostname().toLowerCase(),
-      ...(flags['cluster-cidr'] !== undefined && { clusterCIDR: flags['cluster-cidr'] }),
-      masqueradeAll: flags['masquerade-all']!,
-      minSyncPeriodMs: flags['iptables-min-sync-period']!,
-      syncPeriodMs: flags['iptables-sync-period']!,
-      ...(flags['nodeport-addresses'] && { nodePortAddresses: flags['nodeport-addresses'] }),
+      ...settings,
     },
     deps,
     alone.signal,
   );
+}
+
+/** What the flags say of the rules; what they do not say is absent. */
+export function kubeProxySettings(flags: Values<typeof kubeProxyFlags>): Partial<KubeProxyOptions> {
+  const mode = flags['proxy-mode'];
+  if (mode !== undefined && mode !== 'iptables' && mode !== 'nftables')
+    throw new UserError(`--proxy-mode ${mode} is not supported`, 'use iptables or nftables');
+  return given({
+    mode: mode as KubeProxyOptions['mode'],
+    clusterCIDR: flags['cluster-cidr'],
+    masqueradeAll: flags['masquerade-all'],
+    minSyncPeriodMs: flags['iptables-min-sync-period'],
+    syncPeriodMs: flags['iptables-sync-period'],
+    nodePortAddresses: flags['nodeport-addresses'],
+  });
 }

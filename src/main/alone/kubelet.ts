@@ -7,7 +7,7 @@ import type { FlagTable, Values } from '../../cli/flags.ts';
 import { informerFactory } from '../../client/informer-factory.ts';
 import { kubelet } from '../../kubelet/kubelet.ts';
 import { UserError } from '../user-error.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, kubeconfigFlags } from './alone.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, given, kubeconfigFlags } from './alone.ts';
 
 export const kubeletFlags = {
   ...commonFlags,
@@ -52,18 +52,11 @@ function optionsOf(flags: Flags): Parameters<typeof kubelet>[0] {
   if ((cert === undefined) !== (key === undefined))
     throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
   return {
-    nodeName: flags['hostname-override'] ?? hostname().toLowerCase(),
+    nodeName: nodeNameOf(flags),
     rootFolder: flags['root-dir']!,
     logFolder: join(flags['root-dir']!, 'logs'),
     runtimeEndpoint: flags['container-runtime-endpoint']!,
-    cgroupRoot: flags['cgroup-root']!,
-    maxPods: flags['max-pods']!,
-    ...(flags['node-ip'] !== undefined && { nodeIp: flags['node-ip'] }),
-    nodeLabels: Object.fromEntries(flags['node-labels'] ?? []),
-    clusterDns: flags['cluster-dns'] ?? [],
-    clusterDomain: flags['cluster-domain']!,
-    resolvConf: flags['resolv-conf']!,
-    ...(flags['pod-manifest-path'] !== undefined && { staticPodFolder: flags['pod-manifest-path'] }),
+    ...kubeletSettings(flags),
     ...(cert !== undefined &&
       key !== undefined && {
         server: {
@@ -75,4 +68,22 @@ function optionsOf(flags: Flags): Parameters<typeof kubelet>[0] {
         },
       }),
   };
+}
+
+function nodeNameOf(flags: Flags): string {
+  return flags['hostname-override'] ?? hostname().toLowerCase();
+}
+
+/** What the flags say of the node; what they do not say is absent. */
+export function kubeletSettings(flags: Flags) {
+  return given({
+    cgroupRoot: flags['cgroup-root'],
+    maxPods: flags['max-pods'],
+    nodeIp: flags['node-ip'],
+    nodeLabels: flags['node-labels'] && Object.fromEntries(flags['node-labels']),
+    clusterDns: flags['cluster-dns'],
+    clusterDomain: flags['cluster-domain'],
+    resolvConf: flags['resolv-conf'],
+    staticPodFolder: flags['pod-manifest-path'],
+  });
 }

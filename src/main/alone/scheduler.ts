@@ -7,7 +7,7 @@ import type { FlagTable, Values } from '../../cli/flags.ts';
 import type { SchedulerOptions } from '../../scheduler/scheduler.ts';
 import { runScheduler } from '../components/scheduler.ts';
 import { UserError } from '../user-error.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, electionFlags, kubeconfigFlags } from './alone.ts';
+import { type AloneDeps, commonFlags, depsFromKubeconfig, electionFlags, given, kubeconfigFlags } from './alone.ts';
 
 export const schedulerFlags = {
   ...commonFlags,
@@ -17,7 +17,7 @@ export const schedulerFlags = {
 } as const satisfies FlagTable;
 
 export async function runSchedulerAlone(flags: Values<typeof schedulerFlags>, alone: AloneDeps): Promise<void> {
-  const configuration = flags.config === undefined ? undefined : readConfiguration(flags.config);
+  const { configuration } = schedulerSettings(flags);
   const deps = await depsFromKubeconfig(
     { ...flags, kubeconfig: flags.kubeconfig ?? configuration?.clientConnection?.kubeconfig },
     'kube-scheduler',
@@ -37,6 +37,13 @@ export async function runSchedulerAlone(flags: Values<typeof schedulerFlags>, al
     deps,
     alone.signal,
   );
+}
+
+/** What the flags say of scheduling itself. */
+export function schedulerSettings(flags: Pick<Values<typeof schedulerFlags>, 'config'>): {
+  readonly configuration?: Configuration;
+} {
+  return given({ configuration: flags.config === undefined ? undefined : readConfiguration(flags.config) });
 }
 
 type Configuration = NonNullable<SchedulerOptions['configuration']> & {

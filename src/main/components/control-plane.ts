@@ -7,14 +7,16 @@ import type { TaskGroup } from '../../base/task-group.ts';
 import type { Logger } from '../../base/log.ts';
 import { client } from '../../client/rest.ts';
 import { controllerManager } from '../../controllers/manager/manager.ts';
+import type { ControllerManagerOptions } from '../../controllers/manager/options.ts';
 import { type ApiServer, apiServer } from '../../server/api-server.ts';
 import type { ApiServerDeps, ApiServerOptions } from '../../server/options.ts';
 import type { Store } from '../../store/store.ts';
 import { certificateAuthority } from '../certificate-authority.ts';
+import { legacyTokenSigner } from '../legacy-token-signer.ts';
 import type { Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import type { ComponentDeps } from './component.ts';
-import { runScheduler } from './scheduler.ts';
+import { runScheduler, type SchedulerComponentOptions } from './scheduler.ts';
 
 export interface ControlPlaneDeps {
   readonly clock: Clock;
@@ -120,8 +122,7 @@ function ask(port: number, agent: Agent): Promise<{ code: number; text: string }
   });
 }
 
-export interface ControllersOptions {
-  readonly controllers?: readonly string[];
+export interface ControllersOptions extends Partial<ControllerManagerOptions> {
   readonly podSubnet: string;
 }
 
@@ -134,17 +135,18 @@ export function serviceAccount(name: string): Identity {
 }
 
 export function startControllers(
-  options: ControllersOptions,
+  { podSubnet, ...options }: ControllersOptions,
   pki: Pki,
   component: ComponentOf,
   { group, random }: ControlPlaneDeps,
 ): void {
   const manager = controllerManager(
     {
-      ...(options.controllers && { controllers: options.controllers }),
       rootCaPem: pki.ca.certificatePem,
       certificateAuthority: certificateAuthority(pki.ca, random),
-      clusterCidrs: [options.podSubnet],
+      clusterCidrs: [podSubnet],
+      signServiceAccountToken: legacyTokenSigner(pki.serviceAccountKeyPem),
+      ...options,
     },
     {
       ...component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
@@ -154,7 +156,11 @@ export function startControllers(
   group.run('kube-controller-manager', (signal) => manager.run(signal));
 }
 
-export function startScheduler(component: ComponentOf, { group }: ControlPlaneDeps): void {
+export function startScheduler(
+  options: Pick<SchedulerComponentOptions, 'configuration'>,
+  component: ComponentOf,
+  { group }: ControlPlaneDeps,
+): void {
   const deps = component('kube-scheduler', { name: 'system:kube-scheduler' });
-  group.run('kube-scheduler', (signal) => runScheduler({}, deps, signal));
+  group.run('kube-scheduler', (signal) => runScheduler(options, deps, signal));
 }

@@ -19,6 +19,7 @@ import { taskGroup } from '../../base/task-group.ts';
 import { informerFactory } from '../../client/informer-factory.ts';
 import type { Progress } from '../../cli/progress.ts';
 import { replaceFile } from '../data-directory.ts';
+import type { ComponentSettings } from '../component-args.ts';
 import { nodePaths } from '../teardown.ts';
 import { UserError } from '../user-error.ts';
 import type { ComponentOf, ControlPlaneDeps } from './control-plane.ts';
@@ -37,6 +38,8 @@ export interface RealNodeOptions {
   readonly tools: HostTools;
   readonly searchPath: string;
   readonly server: KubeletServerOptions;
+  /** What flags of componentArgs change. */
+  readonly settings: Pick<ComponentSettings, 'kubelet' | 'kubeProxy' | 'dns'>;
 }
 
 /** Starts everything in the group; resolves when the node's kubelet has registered it and knows its pods. */
@@ -78,6 +81,7 @@ export async function startRealNode(
         },
         server: options.server,
         keepImages: [pauseImageName, helloImageName],
+        ...options.settings.kubelet,
       },
       { ...parts, informers },
     );
@@ -146,7 +150,12 @@ function startNetwork(options: RealNodeOptions, component: ComponentOf, { group 
   const proxyDeps = component('kube-proxy', { name: 'system:kube-proxy' });
   group.run('kube-proxy', (signal) =>
     runKubeProxy(
-      { nodeName: options.nodeName, clusterCIDR: options.podSubnet, localhostNodePorts: true },
+      {
+        nodeName: options.nodeName,
+        clusterCIDR: options.podSubnet,
+        localhostNodePorts: true,
+        ...options.settings.kubeProxy,
+      },
       proxyDeps,
       signal,
     ),
@@ -157,6 +166,7 @@ function startNetwork(options: RealNodeOptions, component: ComponentOf, { group 
       {
         host: options.address,
         upstreams: hostResolvers(),
+        ...options.settings.dns,
         publish: { clusterIP: options.dnsAddress, address: options.address, nodeName: options.nodeName },
       },
       dnsDeps,
