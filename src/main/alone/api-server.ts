@@ -1,5 +1,4 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
