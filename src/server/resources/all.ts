@@ -57,6 +57,12 @@ import {
   mutatingAdmissionPolicyBinding,
   validatingAdmissionPolicyBinding,
 } from './admissionregistration/policy-binding.ts';
+import { deviceClass } from './resource/device-class.ts';
+import { deviceTaintRule } from './resource/device-taint-rule.ts';
+import { resourceClaim, resourceClaimTemplate } from './resource/resource-claim.ts';
+import { resourceSlice } from './resource/resource-slice.ts';
+import { apiService } from './apiregistration/api-service.ts';
+import { storageVersionMigration } from './storagemigration/storage-version-migration.ts';
 
 /** The generic server hands each kind only objects of that kind, so that what a kind takes may be forgotten here. */
 const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resource as unknown as Resource;
@@ -119,4 +125,11 @@ export const resources: readonly Resource[] = [
   erased(mutatingAdmissionPolicy),
   erased(mutatingAdmissionPolicyBinding),
   erased(validatingAdmissionPolicyBinding),
+  erased(deviceClass),
+  erased(deviceTaintRule),
+  erased(resourceClaim),
+  erased(resourceClaimTemplate),
+  erased(resourceSlice),
+  erased(apiService),
+  erased(storageVersionMigration),
 ];

@@ -1,0 +1,36 @@
+// Owns the kind DeviceClass.
+import type { DeviceClass } from '../../../api/generated/resource.v1.ts';
+import { deviceClasses } from '../../../api/generated/resources.ts';
+import type { Frozen } from '../../../api/meta.ts';
+import { isExtendedResource } from '../../../api/validation/resource-names.ts';
+import { same } from '../../../api/validation/same.ts';
+import { ageColumn, nameColumn } from '../columns.ts';
+import { defineResource, raiseGeneration } from '../define.ts';
+import { maxConfigs, validateOpaque, validateSelectors } from './claim-rules.ts';
+import { eachOf, Findings } from './findings.ts';
+
+function validate({ spec }: Frozen<DeviceClass>, prev?: Frozen<DeviceClass>): Findings {
+  const found = new Findings();
+  const unchanged = (field: 'selectors' | 'config'): boolean =>
+    prev !== undefined && same(spec?.[field], prev.spec?.[field]);
+  validateSelectors(found, 'spec.selectors', spec?.selectors, unchanged('selectors'));
+  eachOf(found.declared, 'spec.config', spec?.config, maxConfigs, ({ opaque }, path) =>
+    validateOpaque(found, path, opaque, unchanged('config')),
+  );
+  const name = spec?.extendedResourceName;
+  if (name !== undefined && name !== null && !isExtendedResource(name))
+    found.declared.invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
+  return found;
+}
+
+export const deviceClass = defineResource<DeviceClass>(deviceClasses, {
+  prepareForCreate(obj) {
+    obj.metadata.generation = 1;
+  },
+  prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
+  validate: (obj) => validate(obj).list,
+  validateUpdateAlone: true,
+  validateUpdate: (next, prev) => validate(next, prev).list,
+  columns: [nameColumn, ageColumn],
+  deleteReturnsObject: true,
+});
