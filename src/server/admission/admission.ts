@@ -3,6 +3,7 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Served } from '../served/served.ts';
+import { reinvocationOf } from './reinvocation.ts';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -50,6 +51,11 @@ export function admission(plugins: readonly AdmissionPlugin[]): Admission {
   return {
     plugins,
     async admit(request, parts) {
+      for (const plugin of mutating) await plugin.admit!(request, parts);
+      if (request.object === undefined) return;
+      const reinvocation = reinvocationOf(request);
+      if (!reinvocation.isNeeded(request.object)) return;
+      reinvocation.isSecond = true;
       for (const plugin of mutating) await plugin.admit!(request, parts);
     },
     async validate(request, parts) {

@@ -34,6 +34,8 @@ import {
   podNodeSelector,
   podTolerationRestriction,
 } from './optional-pods.ts';
+import { mutatingAdmissionPolicy } from './policy/mutating.ts';
+import { validatingAdmissionPolicy } from './policy/validating.ts';
 import { podSecurityConfig } from './pod-security/config.ts';
 import { podSecurity } from './pod-security/pod-security.ts';
 import { podTopologyLabels } from './pod-topology-labels.ts';
@@ -96,6 +98,16 @@ export const pluginEntries: readonly PluginEntry[] = [
   on(certificateSubjectRestriction),
   on(defaultIngressClass),
   off(denyServiceExternalIPs),
+  {
+    name: 'MutatingAdmissionPolicy',
+    byDefault: true,
+    make: ({ authorizers }) => mutatingAdmissionPolicy(authorizers),
+  },
+  {
+    name: 'ValidatingAdmissionPolicy',
+    byDefault: true,
+    make: ({ authorizers, metrics }) => validatingAdmissionPolicy(authorizers, metrics),
+  },
   on(resourceQuota),
   off(alwaysDenyAdmission),
 ];

@@ -1,0 +1,35 @@
+// Owns the second round of mutation: who asked to see the object again, and what it looked like when they left it.
+import type { AdmissionRequest } from './admission.ts';
+
+/** One a request and attempt. */
+export class Reinvocation {
+  isSecond = false;
+  readonly #left = new Map<string, string>();
+
+  /** `id` wants to be called again should others change the object. */
+  left(id: string, object: unknown): void {
+    this.#left.set(id, JSON.stringify(object));
+  }
+
+  /** In the second round: whether `id` asked, and the object is another than the one it left. */
+  isWanted(id: string, object: unknown): boolean {
+    const before = this.#left.get(id);
+    return before !== undefined && before !== JSON.stringify(object);
+  }
+
+  /** Whether there must be a second round at all. */
+  isNeeded(object: unknown): boolean {
+    if (this.#left.size === 0) return false;
+    const now = JSON.stringify(object);
+    for (const before of this.#left.values()) if (before !== now) return true;
+    return false;
+  }
+}
+
+const rounds = new WeakMap<AdmissionRequest, Reinvocation>();
+
+export function reinvocationOf(request: AdmissionRequest): Reinvocation {
+  let known = rounds.get(request);
+  if (known === undefined) rounds.set(request, (known = new Reinvocation()));
+  return known;
+}
