@@ -238,14 +238,16 @@ function readsAndWrites(fixture: MakeFixture, remote: boolean): void {
     assert.equal(await at.now(), before);
   });
 
-  it('applies calls made without awaiting in the order in which they were made', { skip: remote }, async () => {
-    const at = fixture();
-    const writes = Array.from({ length: 100 }, (_, i) => at.put('a', String(i)));
-    const read = at.get('a');
-    const revisions = await Promise.all(writes);
-    revisions.forEach((revision, i) => assert.equal(revision, revisions[0]! + i));
-    assert.equal(text((await read)!.value), '99');
-  });
+  // Across a network calls may overtake each other, and the interface promises no order there.
+  if (!remote)
+    it('applies calls made without awaiting in the order in which they were made', async () => {
+      const at = fixture();
+      const writes = Array.from({ length: 100 }, (_, i) => at.put('a', String(i)));
+      const read = at.get('a');
+      const revisions = await Promise.all(writes);
+      revisions.forEach((revision, i) => assert.equal(revision, revisions[0]! + i));
+      assert.equal(text((await read)!.value), '99');
+    });
 
   it('lets one of many concurrent compare-and-swaps win each round', async () => {
     const at = fixture();
