@@ -5,9 +5,6 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 /** Turns stored bytes into the object (of the storage version), without its resourceVersion. */
 export type Decode = (value: Uint8Array) => KubeObject;
 
-const comma = Buffer.from(',');
-export { comma as jsonComma };
-
 export class Entry {
   /** "namespace/name", or "name": the key without its collection's prefix. */
   readonly key: string;
@@ -16,7 +13,8 @@ export class Entry {
   #raw: Uint8Array | undefined;
   #decode: Decode | undefined;
   #object: Frozen<KubeObject> | undefined;
-  #json: Buffer | undefined;
+  /** JSON of the storage version with a line end, as single objects are sent. */
+  #line: Buffer | undefined;
   /** Encodings other than plain JSON of the storage version, by a name of the form. */
   #others: Map<string, Buffer> | undefined;
   #views: Map<string, Frozen<object>> | undefined;
@@ -61,8 +59,13 @@ export class Entry {
 
   /** JSON of the storage version, in UTF-8. */
   json(): Buffer {
-    this.#json ??= Buffer.from(JSON.stringify(this.object));
-    return this.#json;
+    return this.jsonLine().subarray(0, -1);
+  }
+
+  /** The same with a line end. */
+  jsonLine(): Buffer {
+    this.#line ??= Buffer.from(`${JSON.stringify(this.object)}\n`);
+    return this.#line;
   }
 
   /** The encoding named `form`, made by `encode` on first use. */
@@ -86,6 +89,13 @@ export class Entry {
       this.#views.set(name, view);
     }
     return view;
+  }
+
+  /** There is a newer one: what few will ask for again is let go, and made anew for those who do. */
+  superseded(): void {
+    this.#line = undefined;
+    this.#others = undefined;
+    this.#views = undefined;
   }
 
   /** The same object under a later revision: what a DELETED event shows. */

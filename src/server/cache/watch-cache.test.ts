@@ -98,3 +98,53 @@ test('a reload ends the watches', () => {
   assert.deepEqual(watcher.closed, ['reloaded']);
   assert.equal(subject.since(5), undefined);
 });
+
+test('objects with a label are found the same way with an index as by looking at all', () => {
+  const subject = cache();
+  const app = (at: number): Record<string, string> => (at % 3 === 0 ? {} : { app: `a${at % 5}`, own: String(at) });
+  subject.load(
+    Array.from({ length: 300 }, (_, at) => entry(`n${at % 2}/${at}`, 1, app(at))),
+    1,
+  );
+  const check = (value: string): void => {
+    const matches = ({ object }: Entry): boolean => object.metadata.labels?.['app'] === value;
+    for (const scope of [{ type: 'all' }, { type: 'namespace', namespace: 'n1' }] as const)
+      assert.deepEqual(
+        subject.select(scope, matches, { key: 'app', value }).map(({ key }) => key),
+        subject.select(scope, matches).map(({ key }) => key),
+      );
+  };
+  for (const value of ['a1', 'a2', 'none']) check(value);
+  subject.apply('n1/1', 2, entry('n1/1', 2, { app: 'a2' }));
+  subject.apply('n1/7', 3, undefined);
+  subject.apply('n1/new', 4, entry('n1/new', 4, { app: 'a2' }));
+  subject.apply('n1/3', 5, entry('n1/3', 5, { app: 'a1', own: '3' }));
+  for (const value of ['a1', 'a2', 'none']) check(value);
+  assert.deepEqual(
+    subject.select({ type: 'all' }, () => true, { key: 'own', value: '3' }).map(({ key }) => key),
+    ['n1/3'],
+  );
+  // More labels than are indexed at a time.
+  for (let at = 0; at < 20; at++) subject.select({ type: 'all' }, () => true, { key: `l${at}`, value: 'x' });
+  check('a2');
+  subject.load([], 9);
+  check('a2');
+});
+
+test('an unfiltered list is the same array until something changes', () => {
+  const subject = cache();
+  subject.load([entry('a/1', 1), entry('a/2', 1), entry('b/1', 1)], 1);
+  const scope = { type: 'namespace', namespace: 'a' } as const;
+  const first = subject.part(scope, '', 1);
+  assert.deepEqual([first.entries.map(({ key }) => key), first.rest], [['a/1'], 1]);
+  assert.equal(subject.part(scope, '', 1).entries, first.entries);
+  subject.advance(5);
+  assert.equal(subject.part(scope, '', 1).entries, first.entries);
+  assert.deepEqual(
+    subject.part(scope, 'a/1', 0).entries.map(({ key }) => key),
+    ['a/2'],
+  );
+  subject.apply('a/1', 6, entry('a/1', 6));
+  assert.notEqual(subject.part(scope, '', 1).entries, first.entries);
+  assert.equal(subject.part(scope, '', 1).entries[0]!.revision, 6);
+});

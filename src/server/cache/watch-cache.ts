@@ -2,6 +2,8 @@
 // machine without I/O or clock: the feed calls `load`, `apply` and `advance`, and everything else reads.
 import { Change } from './change.ts';
 import type { Entry } from './entry.ts';
+import { LabelIndex } from './label-index.ts';
+import { SortedEntries } from './sorted-entries.ts';
 
 export type IndexFunction = (entry: Entry) => string;
 
@@ -19,6 +21,23 @@ export type Scope =
   | { readonly type: 'key'; readonly key: string }
   | { readonly type: 'index'; readonly index: string; readonly value: string };
 
+/** A label that all which is selected has. */
+export interface Label {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Smaller collections are scanned sooner than an index of a label is made. */
+const labelIndexFrom = 100;
+/** Unfiltered lists remembered until the next change: those who ask again get the same array, whose bytes may be known. */
+const partsRemembered = 16;
+
+export interface Part {
+  readonly entries: readonly Entry[];
+  /** How many more there are. */
+  readonly rest: number;
+}
+
 export interface Watching {
   readonly scope: Scope;
   /** Called in order of revision. Must not throw and must not block. */
@@ -30,9 +49,9 @@ export interface Watching {
 export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Both in key order: the same place is the same object. */
-  #keys: string[] = [];
-  #sorted: Entry[] = [];
+  readonly #sorted = new SortedEntries();
+  readonly #labels = new LabelIndex();
+  readonly #parts = new Map<string, Part>();
   readonly #indexes = new Map<string, Map<string, Set<string>>>();
   /** A ring: `#history[#first]` is the oldest kept. */
   #history: Change[] = [];
@@ -84,8 +103,9 @@ export class WatchCache {
       this.#index(entry, undefined);
       if (entry.revision > this.#changed) this.#changed = entry.revision;
     }
-    this.#keys = [...this.#entries.keys()].sort();
-    this.#sorted = this.#keys.map((key) => this.#entries.get(key)!);
+    this.#sorted.load(this.#entries.values());
+    this.#labels.clear();
+    this.#parts.clear();
     this.#oldest = revision;
     this.#revision = revision;
     this.closeWatchers('reloaded');
@@ -97,18 +117,15 @@ export class WatchCache {
     if (entry === undefined) {
       if (previous === undefined) return;
       this.#entries.delete(key);
-      const at = lowerBound(this.#keys, key);
-      this.#keys.splice(at, 1);
-      this.#sorted.splice(at, 1);
+      this.#sorted.delete(key);
     } else {
       this.#entries.set(key, entry);
-      const at = lowerBound(this.#keys, key);
-      if (previous === undefined) {
-        this.#keys.splice(at, 0, key);
-        this.#sorted.splice(at, 0, entry);
-      } else this.#sorted[at] = entry;
+      this.#sorted.put(entry);
     }
+    previous?.superseded();
+    if (this.#parts.size > 0) this.#parts.clear();
     this.#index(entry, previous);
+    this.#labels.changed(entry, previous);
     this.#changed = revision;
     this.#revision = revision;
     const change = new Change(key, revision, entry, previous);
@@ -137,34 +154,42 @@ export class WatchCache {
       for (const key of keys) if (key > after) yield this.#entries.get(key)!;
       return;
     }
-    const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : '';
-    let at = lowerBound(this.#keys, after > prefix ? after : prefix);
-    for (; at < this.#keys.length; at++) {
-      const key = this.#keys[at]!;
-      if (!key.startsWith(prefix)) return;
-      if (key !== after) yield this.#sorted[at]!;
-    }
+    const [from, end] = bounds(scope, after);
+    yield* this.#sorted.from(from, end);
   }
 
-  /** All of a scope that match, without the cost of a generator: most lists are this. */
-  select(scope: Scope, matches: ((entry: Entry) => boolean) | undefined): Entry[] {
+  /** Of a whole collection or namespace, in key order: at most `limit` (0: all) after the key `after`. */
+  part(scope: Scope & { readonly type: 'all' | 'namespace' }, after: string, limit: number): Part {
+    const name = JSON.stringify([scope.type === 'all' ? '' : scope.namespace, after, limit]);
+    let part = this.#parts.get(name);
+    if (part === undefined) {
+      const [from, end] = bounds(scope, after);
+      part = this.#sorted.slice(from, end, limit === 0 ? Number.POSITIVE_INFINITY : limit);
+      if (this.#parts.size >= partsRemembered) this.#parts.clear();
+      this.#parts.set(name, part);
+    }
+    return part;
+  }
+
+  /** All of a scope that match, in key order. `label`: what all that match have. */
+  select(scope: Scope, matches: ((entry: Entry) => boolean) | undefined, label?: Label): readonly Entry[] {
     if (scope.type === 'key' || scope.type === 'index') {
       const all = [...this.list(scope)];
       return matches === undefined ? all : all.filter(matches);
     }
-    const [from, to] = scope.type === 'all' ? [0, this.#keys.length] : this.#range(`${scope.namespace}/`);
-    if (matches === undefined) return this.#sorted.slice(from, to);
-    const found: Entry[] = [];
-    for (let at = from; at < to; at++) {
-      const entry = this.#sorted[at]!;
-      if (matches(entry)) found.push(entry);
-    }
-    return found;
+    if (matches === undefined) return this.part(scope, '', 0).entries;
+    if (label !== undefined && this.#entries.size >= labelIndexFrom) return this.#labelled(scope, matches, label);
+    return this.part(scope, '', 0).entries.filter(matches);
   }
 
-  /** The places of the keys that begin with `prefix`, which ends in "/". */
-  #range(prefix: string): readonly [from: number, to: number] {
-    return [lowerBound(this.#keys, prefix), lowerBound(this.#keys, `${prefix.slice(0, -1)}0`)];
+  #labelled(scope: Scope, matches: (entry: Entry) => boolean, label: Label): Entry[] {
+    const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : '';
+    const found: Entry[] = [];
+    for (const key of this.#labels.keys(label.key, label.value, () => this.#entries.values())) {
+      const entry = key.startsWith(prefix) ? this.#entries.get(key) : undefined;
+      if (entry !== undefined && matches(entry)) found.push(entry);
+    }
+    return found.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
   /** Changes after `revision`, oldest first; undefined when some are no longer kept. */
@@ -270,14 +295,9 @@ function bucketName(scope: Scope): string {
   }
 }
 
-/** The first place whose key is not less than `key`. */
-function lowerBound(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (keys[middle]! < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** From where to where the keys of a scope are, beginning behind `after`. */
+function bounds(scope: Scope, after: string): readonly [from: string, end: string | undefined] {
+  const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : '';
+  const end = scope.type === 'namespace' ? `${scope.namespace}0` : undefined;
+  return [after >= prefix && after !== '' ? `${after}\0` : prefix, end];
 }

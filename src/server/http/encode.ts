@@ -46,15 +46,13 @@ function entryProtobuf(entry: Entry, served: Served): Buffer {
   return entry.encoded(`protobuf ${apiVersionOf(served.resource)}`, () => protobufOf(versionView(entry, served)));
 }
 
-/** The entry's JSON as the served version shows it. */
-export function entryJson(entry: Entry, served: Served): Buffer {
+/** The entry's JSON as the served version shows it, with a line end. */
+function entryLine(entry: Entry, served: Served): Buffer {
   const { convert } = served.resource;
-  if (convert === undefined) return entry.json();
+  if (convert === undefined) return entry.jsonLine();
   const version = apiVersionOf(served.resource);
-  return entry.encoded(`json ${version}`, () => Buffer.from(JSON.stringify(versionView(entry, served))));
+  return entry.encoded(`json ${version}`, () => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`));
 }
-
-const newline = Buffer.from('\n');
 
 export function encodeObject(
   object: Frozen<object>,
@@ -69,7 +67,7 @@ export function encodeObject(
   }
   const plain = form.as === undefined ? form : { ...form, as: undefined };
   if (entry !== undefined && served !== undefined && form.media === 'json' && !form.pretty)
-    return { contentType: mediaTypes.json, body: Buffer.concat([entryJson(entry, served), newline]) };
+    return { contentType: mediaTypes.json, body: entryLine(entry, served) };
   if (entry !== undefined && served !== undefined && form.media === 'protobuf')
     return { contentType: mediaTypes.protobuf, body: entryProtobuf(entry, served) };
   const value = entry !== undefined && served !== undefined ? versionView(entry, served) : object;
@@ -96,17 +94,49 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
     const items = served.custom ? shown : shown.map(untyped);
     return { contentType: mediaTypes[form.media], body: encodeValue({ ...head, items }, form) };
   }
-  const parts: Buffer[] = [Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`)];
   const { entries } = list;
-  const typeMeta = served.custom ? undefined : typeMetaBytes(resource);
-  for (let at = 0; at < entries.length; at++) {
-    if (at > 0) parts.push(comma);
-    const json = entryJson(entries[at]!, served);
-    if (typeMeta === undefined || !startsWith(json, typeMeta)) parts.push(json);
-    else parts.push(objectStart, json.subarray(typeMeta.length));
+  const headText = `${JSON.stringify(head).slice(0, -1)},"items":[`;
+  return {
+    contentType: mediaTypes.json,
+    body: knownBody(entries, headText, () => listBody(headText, served, entries)),
+  };
+}
+
+/** Bodies larger than this are made anew each time. */
+const knownBodyLimit = 16 * 1024 * 1024;
+/** By the array that the watch cache hands out again while nothing changes: what was asked for twice is likely asked for again. */
+const knownBodies = new WeakMap<readonly Entry[], { readonly head: string; readonly body: Buffer | undefined }>();
+
+function knownBody(entries: readonly Entry[], head: string, make: () => Buffer): Buffer {
+  const known = knownBodies.get(entries);
+  if (known?.body !== undefined && known.head === head) return known.body;
+  const body = make();
+  const keep = known?.head === head && body.length <= knownBodyLimit;
+  knownBodies.set(entries, { head, body: keep ? body : undefined });
+  return body;
+}
+
+function listBody(head: string, served: Served, entries: readonly Entry[]): Buffer {
+  const start = Buffer.from(head);
+  const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
+  const lines = entries.map((entry) => entryLine(entry, served));
+  // A comma takes the place of each line end, and the brace that of the kind before it.
+  let size = start.length + listEnd.length;
+  for (const line of lines) size += line.length;
+  const body = Buffer.allocUnsafe(size);
+  let at = start.copy(body);
+  for (const line of lines) {
+    let from = 0;
+    if (typeMeta !== undefined && startsWith(line, typeMeta)) {
+      body[at++] = braceCode;
+      from = typeMeta.length;
+    }
+    at += line.copy(body, at, from, line.length - 1);
+    body[at++] = commaCode;
   }
-  parts.push(listEnd);
-  return { contentType: mediaTypes.json, body: Buffer.concat(parts) };
+  if (lines.length > 0) at--;
+  at += listEnd.copy(body, at);
+  return body.subarray(0, at);
 }
 
 /** Items of typed lists do not repeat what the list says of its kind; those of custom kinds do, as upstream's do. */
@@ -126,8 +156,8 @@ function untyped(object: Frozen<KubeObject>): object {
   return rest;
 }
 
-const objectStart = Buffer.from('{');
-const comma = Buffer.from(',');
+const braceCode = 0x7b;
+const commaCode = 0x2c;
 const listEnd = Buffer.from(']}\n');
 const frameEnd = Buffer.from('}\n');
 const frameStarts: Readonly<Record<string, Buffer>> = Object.fromEntries(
@@ -156,7 +186,7 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
     if (form.as === undefined)
       return Buffer.concat([
         frameStarts[type]!,
-        type === 'BOOKMARK' ? Buffer.from(JSON.stringify(entry.object)) : entryJson(entry, served),
+        type === 'BOOKMARK' ? Buffer.from(JSON.stringify(entry.object)) : entryLine(entry, served).subarray(0, -1),
         frameEnd,
       ]);
     const view = objectView(served, entry, entry.object, form, nowMs, { columns, bookmark: type === 'BOOKMARK' });

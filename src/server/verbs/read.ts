@@ -110,9 +110,15 @@ function checkListOptions(query: URLSearchParams, revision: number | undefined, 
 const matchField = 'resourceVersionMatch';
 const listOptions = { group: 'meta.k8s.io', kind: 'ListOptions' };
 
-function fromCache(collection: Collection, { scope, matches }: Selection, after: string, limit: number): ListAnswer {
+function fromCache(collection: Collection, selection: Selection, after: string, limit: number): ListAnswer {
+  const { scope, matches, label } = selection;
   const revision = collection.cache.revision;
-  if (limit === 0 && after === '') return page(revision, collection.cache.select(scope, matches), false, undefined);
+  if (limit === 0 && after === '')
+    return page(revision, collection.cache.select(scope, matches, label), false, undefined);
+  if (matches === undefined && (scope.type === 'all' || scope.type === 'namespace')) {
+    const { entries, rest } = collection.cache.part(scope, after, limit);
+    return page(revision, entries, rest > 0, rest);
+  }
   const entries: Entry[] = [];
   let more = false;
   let rest = 0;

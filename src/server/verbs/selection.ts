@@ -1,7 +1,7 @@
 // Owns what a list or watch selects: the scope it can be narrowed to, and the predicate over entries. Parses, never reads.
 import { badRequest } from '../../api/status-error.ts';
 import type { Entry } from '../cache/entry.ts';
-import type { Scope } from '../cache/watch-cache.ts';
+import type { Label, Scope } from '../cache/watch-cache.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
@@ -11,6 +11,8 @@ export interface Selection {
   readonly scope: Scope;
   /** Undefined: everything in the scope. */
   readonly matches: ((entry: Entry) => boolean) | undefined;
+  /** A label that everything which matches has. */
+  readonly label?: Label;
 }
 
 export function selectionOf(request: ApiRequest, served: Served): Selection {
@@ -19,6 +21,7 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   const labelText = request.query.get('labelSelector');
   const fieldText = request.query.get('fieldSelector');
   const tests: ((entry: Entry) => boolean)[] = [];
+  let label: Label | undefined;
   let scope: Scope = resource.namespaced && namespace !== '' ? { type: 'namespace', namespace } : { type: 'all' };
   if (fieldText) {
     for (const { field, value, operator } of parsed(() => parseFieldSelector(fieldText))) {
@@ -39,13 +42,22 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   if (labelText) {
     const labels = parsed(() => parseSelectorText(labelText));
     if (labels === 'nothing' || labels.length > 0) tests.push(labelTest(labels));
+    label = labels === 'nothing' ? undefined : neededLabel(labels);
   }
   // The deprecated /watch/ paths name one object.
   if (name !== '' && request.info.verb === 'watch' && !fieldText)
     scope = { type: 'key', key: resource.namespaced ? `${namespace}/${name}` : name };
   if (tests.length === 0) return { scope, matches: undefined };
   const [only] = tests;
-  return { scope, matches: tests.length === 1 ? only : (entry) => tests.every((test) => test(entry)) };
+  const matches = tests.length === 1 ? only : (entry: Entry) => tests.every((test) => test(entry));
+  return { scope, matches, ...(label !== undefined && { label }) };
+}
+
+function neededLabel(labels: Exclude<Selector, 'nothing'>): Label | undefined {
+  for (const { key, operator, values } of labels)
+    if (values.length === 1 && (operator === '=' || operator === '==' || operator === 'in'))
+      return { key, value: values[0]! };
+  return undefined;
 }
 
 /** One equality is by far the most common, and asked of every object. */
