@@ -4,6 +4,7 @@ import type { Transport } from '../client/transport.ts';
 import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
+import { callout } from './callout.ts';
 import { admission } from './admission/admission.ts';
 import { roleEscalation } from './admission/role-escalation.ts';
 import { admissionPlugins } from './admission/plugins.ts';
@@ -76,6 +77,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const { authenticators, tokens } = authentication(options, catalog, clock, accounts);
   const { authorizers, roles } = authorization(options, catalog);
   const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
+  const calls = callout(clock);
   const parts: Parts = {
     clock,
     random,
@@ -87,6 +89,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         {
           authorizers,
           clock,
+          callout: calls,
           log: log.child('admission'),
           ...(deps.metrics && { metrics: deps.metrics }),
           config: (name) => options.admissionConfig?.[name] ?? undefined,
@@ -224,6 +227,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       started.reject(error);
       throw error;
     } finally {
+      calls.close();
       await group.stop();
     }
   }

@@ -43,6 +43,7 @@ import { priority } from './priority.ts';
 import type { PluginDeps, PluginEntry } from './registry.ts';
 import { resourceQuota } from './resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
+import { mutatingWebhooks, validatingWebhooks } from './webhook/webhooks.ts';
 import { serviceAccount } from './service-account.ts';
 
 const on = (plugin: AdmissionPlugin): PluginEntry => ({ name: plugin.name, byDefault: true, make: () => plugin });
@@ -103,11 +104,13 @@ export const pluginEntries: readonly PluginEntry[] = [
     byDefault: true,
     make: ({ authorizers }) => mutatingAdmissionPolicy(authorizers),
   },
+  { name: 'MutatingAdmissionWebhook', byDefault: true, make: mutatingWebhooks },
   {
     name: 'ValidatingAdmissionPolicy',
     byDefault: true,
     make: ({ authorizers, metrics }) => validatingAdmissionPolicy(authorizers, metrics),
   },
+  { name: 'ValidatingAdmissionWebhook', byDefault: true, make: validatingWebhooks },
   on(resourceQuota),
   off(alwaysDenyAdmission),
 ];

@@ -3,11 +3,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
+import type { Callout } from '../callout.ts';
 import type { AdmissionPlugin } from './admission.ts';
 
 export interface PluginDeps {
   readonly authorizers: readonly Authorizer[];
   readonly clock: Clock;
+  /** For plugins that ask others. */
+  readonly callout: Callout;
   readonly log: Logger;
   readonly metrics?: MetricsRegistry;
   /** The plugin's part of the AdmissionConfiguration, parsed; undefined when it has none. */

@@ -1,0 +1,215 @@
+// Owns MutatingAdmissionWebhook and ValidatingAdmissionWebhook: who is asked, in which order, and what an answer or its absence does.
+import type { MutatingWebhook } from '../../../api/generated/admissionregistration.v1.ts';
+import { applyJsonPatch } from '../../../api/patch/json-patch.ts';
+import { badRequest, forbidden, isStatusError, StatusError, statusError } from '../../../api/status-error.ts';
+import type { Frozen, KubeObject } from '../../../api/meta.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { MetricsRegistry } from '../../../base/metrics.ts';
+import { randomUuid } from '../../../base/random.ts';
+import type { Authorizer } from '../../authz/authorizer.ts';
+import type { Callout } from '../../callout.ts';
+import { CalloutError } from '../../callout.ts';
+import type { Parts } from '../../parts.ts';
+import type { Served } from '../../served/served.ts';
+import { applyAllDefaults } from '../../verbs/decode.ts';
+import { toStorage } from '../../verbs/strategy.ts';
+import { annotate } from '../admission.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import { seenAs, variablesFor } from '../policy/context.ts';
+import { Budget, conditionsHold, isExpressionError } from '../policy/evaluation.ts';
+import { matchedAs } from '../policy/matching.ts';
+import { replaceContents } from '../policy/mutating.ts';
+import { reinvocationOf } from '../reinvocation.ts';
+import { hookRegistry } from './registry.ts';
+import type { Hook } from './registry.ts';
+import { BadReview, readReview, reviewText } from './review.ts';
+import type { ReviewAnswer } from './review.ts';
+import { calleeOf } from './target.ts';
+
+export interface WebhookDeps {
+  readonly authorizers: readonly Authorizer[];
+  readonly callout: Callout;
+  readonly clock: Clock;
+  readonly metrics?: MetricsRegistry;
+}
+
+const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
+
+interface Caller {
+  /** The answer; undefined when it is not asked, or failed and may. Throws what the client is told. */
+  ask(
+    hook: Hook,
+    request: AdmissionRequest,
+    parts: Parts,
+  ): Promise<{ readonly answer: ReviewAnswer; readonly as: Served } | undefined>;
+}
+
+function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
+  const { authorizers, callout, clock, metrics } = deps;
+  const labels = ['name', 'type', 'operation', 'rejected'];
+  const durations = metrics?.histograms(
+    'apiserver_admission_webhook_admission_duration_seconds',
+    'Duration of calls of admission webhooks.',
+    labels,
+    buckets,
+  );
+  const rejections = metrics?.counters(
+    'apiserver_admission_webhook_rejection_count',
+    'Refusals of admission webhooks.',
+    ['name', 'type', 'operation', 'error_type', 'rejection_code'],
+  );
+  const failOpen = metrics?.counters(
+    'apiserver_admission_webhook_fail_open_count',
+    'Failures of admission webhooks that were passed over.',
+    ['name', 'type'],
+  );
+
+  function isAsked(hook: Hook, as: Served, request: AdmissionRequest, parts: Parts): boolean {
+    if ('problem' in hook.conditions) throw new BadReview(hook.conditions.problem.message);
+    if (hook.conditions.length === 0) return true;
+    return conditionsHold(hook.conditions, variablesFor(request, as, parts, authorizers), new Budget());
+  }
+
+  async function call(hook: Hook, as: Served, request: AdmissionRequest, parts: Parts): Promise<ReviewAnswer> {
+    const uid = randomUuid(parts.random);
+    const { status, body } = await callout.call(calleeOf(hook.webhook.clientConfig, parts), {
+      method: 'POST',
+      body: reviewText(request, as, uid),
+      timeoutMs: hook.timeoutMs,
+    });
+    if (status < 200 || status > 299) throw new CalloutError(`the server answered with status ${status}`);
+    return readReview(body, uid, type === 'admit');
+  }
+
+  return {
+    async ask(hook, request, parts) {
+      const as = (hook.constraints.rules ?? []).length === 0 ? undefined : matchedAs(hook.constraints, request, parts);
+      if (as === undefined) return undefined;
+      const { name } = hook.webhook;
+      try {
+        if (!isAsked(hook, as, request, parts)) return undefined;
+      } catch (error) {
+        if (!(error instanceof BadReview) && !isExpressionError(error)) throw error;
+        if (hook.ignoresErrors) return undefined;
+        throw forbidden(request.served.resource, request.name, error.message);
+      }
+      const { sideEffects } = hook.webhook;
+      if (request.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun')
+        throw badRequest(`admission webhook "${name}" does not support dry run`);
+      const started = clock.monotonic();
+      try {
+        const answer = await call(hook, as, request, parts);
+        durations
+          ?.of(name, type, request.operation, String(!answer.allowed))
+          .observe((clock.monotonic() - started) / 1000);
+        for (const [key, value] of Object.entries(answer.auditAnnotations)) annotate(request, `${name}/${key}`, value);
+        for (const text of answer.warnings) request.warn(text);
+        if (!answer.allowed) {
+          rejections?.of(name, type, request.operation, 'no_error', String(answer.status?.code ?? 403)).inc();
+          throw denial(name, request, answer);
+        }
+        return { answer, as };
+      } catch (error) {
+        if (!(error instanceof CalloutError) && !(error instanceof BadReview)) throw error;
+        durations
+          ?.of(name, type, request.operation, String(!hook.ignoresErrors))
+          .observe((clock.monotonic() - started) / 1000);
+        if (hook.ignoresErrors) {
+          failOpen?.of(name, type).inc();
+          annotate(
+            request,
+            `failed-open.${type === 'admit' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/${hook.configuration}`,
+            name,
+          );
+          return undefined;
+        }
+        rejections?.of(name, type, request.operation, 'calling_webhook_error', '0').inc();
+        const message = `failed calling webhook "${name}": ${error.message}`;
+        throw statusError('InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+      }
+    },
+  };
+}
+
+function denial(webhook: string, request: AdmissionRequest, { status }: ReviewAnswer): StatusError {
+  const denied = `admission webhook "${webhook}" denied the request`;
+  const why = status?.message || status?.reason;
+  const given = typeof status?.code === 'number' && status.code >= 400 && status.code < 600 ? status.code : 403;
+  return new StatusError({
+    apiVersion: 'v1',
+    kind: 'Status',
+    metadata: {},
+    status: 'Failure',
+    message: why === undefined || why === '' ? `${denied} without explanation` : `${denied}: ${String(why)}`,
+    ...(typeof status?.reason === 'string' && status.reason !== '' && { reason: status.reason }),
+    ...(typeof status?.details === 'object' && status.details !== null && { details: status.details }),
+    code: given,
+  });
+}
+
+/** Webhooks do not judge the kinds that say which webhooks there are. */
+function isExempt({ group, plural }: { readonly group: string; readonly plural: string }): boolean {
+  return (
+    (group === 'admissionregistration.k8s.io' && (plural.includes('webhook') || plural.includes('admissionpolic'))) ||
+    group === 'authentication.k8s.io' ||
+    group === 'authorization.k8s.io'
+  );
+}
+
+export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
+  const hooks = hookRegistry('mutatingwebhookconfigurations');
+  const { ask } = caller(deps, 'admit');
+
+  function apply(hook: Hook, as: Served, request: AdmissionRequest, patch: unknown[]): void {
+    const seen = structuredClone(seenAs(as, request.object as Frozen<KubeObject>)) as KubeObject;
+    let next: KubeObject;
+    try {
+      next = structuredClone(applyJsonPatch(seen, patch)) as KubeObject;
+    } catch (error) {
+      if (!isStatusError(error)) throw error;
+      const message = `admission webhook "${hook.webhook.name}" gave a patch that cannot be applied: ${error.message}`;
+      throw statusError('InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+    }
+    if (typeof next !== 'object' || next === null || typeof next.metadata !== 'object' || next.metadata === null)
+      throw statusError(
+        'InternalError',
+        `Internal error occurred: admission webhook "${hook.webhook.name}" left no object`,
+      );
+    applyAllDefaults(as.resource, next);
+    replaceContents(request.object!, toStorage(as, next));
+  }
+
+  return {
+    name: 'MutatingAdmissionWebhook',
+    async admit(request, parts) {
+      const all = hooks(parts);
+      if (all.length === 0 || isExempt(request.served.resource)) return;
+      const reinvocation = reinvocationOf(request);
+      for (const hook of all) {
+        if (reinvocation.isSecond && !reinvocation.isWanted(hook.id, request.object)) continue;
+        const asked = await ask(hook, request, parts);
+        if (asked === undefined) continue;
+        if (asked.answer.patch !== undefined && request.object !== undefined)
+          apply(hook, asked.as, request, asked.answer.patch);
+        const isReinvoked = (hook.webhook as Frozen<MutatingWebhook>).reinvocationPolicy === 'IfNeeded';
+        if (isReinvoked && !reinvocation.isSecond && request.object !== undefined)
+          reinvocation.left(hook.id, request.object);
+      }
+    },
+  };
+}
+
+export function validatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
+  const hooks = hookRegistry('validatingwebhookconfigurations');
+  const { ask } = caller(deps, 'validating');
+  return {
+    name: 'ValidatingAdmissionWebhook',
+    async validate(request, parts) {
+      const all = hooks(parts);
+      if (all.length === 0 || isExempt(request.served.resource)) return;
+      // All at once; the first refusal in order is told.
+      const results = await Promise.allSettled(all.map((hook) => ask(hook, request, parts)));
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+    },
+  };
+}
