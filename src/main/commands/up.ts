@@ -1,14 +1,15 @@
 // `k8ts up`: a cluster from its directory, in the foreground, until a signal ends it.
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import type { LogLevel } from '../../base/log.ts';
 import { type Progress, progress } from '../../cli/progress.ts';
-import { updateKubeconfig, withEntry } from '../../client/kubeconfig.ts';
+import { kubeconfigOf, updateKubeconfig, withEntry } from '../../client/kubeconfig.ts';
 import { findHostTools, type HostTools, whyNoRealNode } from '../../kubelet/host/tools.ts';
 import { type Cluster, startCluster } from '../cluster.ts';
 import { componentLogs } from '../component-logs.ts';
 import { checkConfig, type ClusterConfig, type NodeKind, readConfigFile } from '../config-file.ts';
-import { type DataDirectory, openDataDirectory } from '../data-directory.ts';
+import { type DataDirectory, openDataDirectory, replaceFile } from '../data-directory.ts';
 import { provideHostTools } from '../host-packages.ts';
 import { contextName, dataDirectoryOf, type Environment, kubeconfigPath, thisEnvironment } from '../places.ts';
 import { UserError } from '../user-error.ts';
@@ -70,6 +71,11 @@ async function run(
     if (record.port !== cluster.port) directory.writeRecord({ ...record, port: cluster.port });
     const kubeconfig = kubeconfigPath(config.kubeconfig, environment);
     await updateKubeconfig(kubeconfig, (before) => withEntry(before, cluster.kubeconfigEntry(context)), systemClock);
+    // For `k8ts status` and whoever looks for it: always this cluster's, wherever the user's own file is.
+    replaceFile(
+      join(directory.path, 'admin.conf'),
+      JSON.stringify(kubeconfigOf(cluster.kubeconfigEntry(context)), null, 2),
+    );
     directory.writeRunning({ server: cluster.server, context, kubeconfig });
     process.stdout.write(summary(cluster, context, kubeconfig, directory.path));
     await Promise.race([stopping, cluster.failed]);
