@@ -51,7 +51,7 @@ test('API server, controller manager, scheduler and DNS, each alone', async (t) 
       child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined,
     );
     for (const child of children) child.kill('SIGTERM');
-    await Promise.all(ended);
+    await Promise.all(ended.filter((end) => end !== undefined));
     rmSync(folder, { recursive: true });
   });
   const file = (name: string, text: string) => {

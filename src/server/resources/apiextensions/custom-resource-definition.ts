@@ -97,20 +97,20 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   },
   columns: [
     { ...nameColumn, cell: ({ metadata }) => metadata.name },
-    { name: 'Scope', type: 'string', cell: ({ spec }) => spec.scope },
+    { name: 'Scope', type: 'string', cell: ({ spec }) => spec?.scope },
     {
       name: 'Versions',
       type: 'string',
       cell: ({ spec }) =>
-        spec.versions
+        (spec?.versions ?? [])
           .filter(({ served }) => served)
           .map(({ name, storage }) => (storage ? `${name}(storage)` : name))
           .join(','),
     },
     { name: 'Created At', type: 'date', cell: ({ metadata }) => metadata.creationTimestamp },
-    { name: 'Group', type: 'string', priority: 1, cell: ({ spec }) => spec.group },
-    { name: 'Kind', type: 'string', priority: 1, cell: ({ spec }) => spec.names.kind },
-    { name: 'ShortNames', type: 'string', priority: 1, cell: ({ spec }) => (spec.names.shortNames ?? []).join(',') },
+    { name: 'Group', type: 'string', priority: 1, cell: ({ spec }) => spec?.group },
+    { name: 'Kind', type: 'string', priority: 1, cell: ({ spec }) => spec?.names?.kind },
+    { name: 'ShortNames', type: 'string', priority: 1, cell: ({ spec }) => (spec?.names?.shortNames ?? []).join(',') },
     {
       name: 'Established',
       type: 'boolean',
