@@ -54,6 +54,23 @@ export function normalize(schema: Schema, value: unknown): unknown {
   return own.decoderOf(schema)(value, { path: [], strict: [] });
 }
 
+/** What `settle` made: in its final form by that schema once it is frozen. */
+const settled = new WeakMap<object, Schema>();
+
+/**
+ * As `normalize`, for objects that are stored: the parts right below the root (spec, status) are remembered, and taken as they
+ * are when they come again, frozen, in a later state of the object. States that share a part then share its memory too.
+ */
+export function settle(schema: ObjectSchema, value: unknown): Record<string, unknown> {
+  const result = normalize(schema, value) as Record<string, unknown>;
+  for (const name in result) {
+    const part = result[name];
+    const field = typeof part === 'object' && part !== null ? schema.byName.get(name) : undefined;
+    if (field?.schema.type === 'object') settled.set(part as object, field.schema);
+  }
+  return result;
+}
+
 function compile(schema: Schema, compiler: Compiler): Decoder {
   switch (schema.type) {
     case 'object':
@@ -149,6 +166,7 @@ function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
   let plans: Map<string, FieldPlan> | undefined;
   let always: readonly FieldPlan[] = [];
   const additional = schema.additional;
+  const isOwn = compiler === own;
   const prepare = (): Map<string, FieldPlan> => {
     const all = schema.fields.map((field, at) => planOf(field, at, compiler));
     always = all.filter((plan) => plan.always !== undefined);
@@ -158,6 +176,7 @@ function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
   return (value, at) => {
     plans ??= prepare();
     if (value === null) value = {};
+    if (isOwn && settled.get(value as object) === schema && Object.isFrozen(value)) return value;
     if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberText)
       throw new TypeMismatch(value, schema.name === '' ? 'object' : goType(schema.name), at.path);
     const input = value as Record<string, unknown>;

@@ -51,7 +51,11 @@ export function admission(plugins: readonly AdmissionPlugin[]): Admission {
   return {
     plugins,
     async admit(request, parts) {
-      for (const plugin of mutating) await plugin.admit!(request, parts);
+      for (const plugin of mutating) {
+        const waits = plugin.admit!(request, parts);
+        // Most answer at once, and each wait is a turn of the queue.
+        if (waits !== undefined) await waits;
+      }
       if (request.object === undefined) return;
       const reinvocation = reinvocationOf(request);
       if (!reinvocation.isNeeded(request.object)) return;
@@ -59,7 +63,10 @@ export function admission(plugins: readonly AdmissionPlugin[]): Admission {
       for (const plugin of mutating) await plugin.admit!(request, parts);
     },
     async validate(request, parts) {
-      for (const plugin of validating) await plugin.validate!(request, parts);
+      for (const plugin of validating) {
+        const waits = plugin.validate!(request, parts);
+        if (waits !== undefined) await waits;
+      }
     },
   };
 }

@@ -36,7 +36,8 @@ function compile(schema: Schema): Fix | undefined {
       return (value) => {
         for (const { name, below, written } of fields) {
           const inner = value[name];
-          if (!isObject(inner)) continue;
+          // Frozen is what an earlier state of the object was stored with.
+          if (!isObject(inner) || Object.isFrozen(inner)) continue;
           if (written && isEmpty(inner)) value[name] = null;
           else below?.(inner);
         }

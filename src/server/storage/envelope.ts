@@ -1,5 +1,5 @@
 // Owns how objects become stored bytes and back: protobuf for built-in kinds, JSON for custom ones, as kube-apiserver stores them.
-import { normalize } from '../../api/codec/structure.ts';
+import { settle } from '../../api/codec/structure.ts';
 import { decodeProtobuf, encodeProtobuf } from '../../api/codec/protobuf.ts';
 import { isEnveloped } from '../../api/codec/protobuf-envelope.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -32,7 +32,7 @@ function withoutVersion(object: KubeObject | Frozen<KubeObject>): object {
 
 export function jsonStorage(schema?: ObjectSchema): StorageCodec {
   return {
-    canonical: (object) => (schema === undefined ? object : (normalize(schema, object) as KubeObject)),
+    canonical: (object) => (schema === undefined ? object : (settle(schema, object) as unknown as KubeObject)),
     encode: (object) => Buffer.from(JSON.stringify(withoutVersion(object))),
     decode,
   };
@@ -41,7 +41,7 @@ export function jsonStorage(schema?: ObjectSchema): StorageCodec {
 export function protobufStorage(schema: ObjectSchema): StorageCodec {
   return {
     canonical(object) {
-      const result = normalize(schema, object) as KubeObject;
+      const result = settle(schema, object) as unknown as KubeObject;
       nullEmpties(schema, result);
       return result;
     },

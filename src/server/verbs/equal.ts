@@ -9,18 +9,15 @@ export function same(a: unknown, b: unknown): boolean {
     return true;
   }
   if (Array.isArray(b)) return false;
-  const keys = definedKeys(a);
-  if (keys.length !== definedKeys(b).length) return false;
-  for (const key of keys) {
-    if (!Object.hasOwn(b, key)) return false;
-    if (!same((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key])) return false;
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  let count = 0;
+  for (const key of Object.keys(left)) {
+    const value = left[key];
+    if (value === undefined) continue;
+    if (!Object.hasOwn(right, key) || !same(value, right[key])) return false;
+    count++;
   }
-  return true;
-}
-
-function definedKeys(value: object): string[] {
-  const keys = Object.keys(value);
-  return keys.some((key) => (value as Record<string, unknown>)[key] === undefined)
-    ? keys.filter((key) => (value as Record<string, unknown>)[key] !== undefined)
-    : keys;
+  for (const key of Object.keys(right)) if (right[key] !== undefined) count--;
+  return count === 0;
 }

@@ -2,7 +2,6 @@
 import { invalid } from '../../api/status-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { thaw } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Resource, StrategyContext } from '../resource.ts';
@@ -95,7 +94,8 @@ function keep(next: KubeObject, prev: Frozen<KubeObject>, field: string): void {
   const before = (prev as unknown as Record<string, unknown>)[field];
   const target = next as unknown as Record<string, unknown>;
   if (before === undefined) delete target[field];
-  else target[field] = thaw(before as Frozen<unknown>);
+  // Shared, not copied: stored values are frozen, and nothing changes them from here on.
+  else target[field] = before;
 }
 
 export function validateChange(

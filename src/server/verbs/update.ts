@@ -109,6 +109,7 @@ export async function change(
     const { next, recorded } = await propose(entry);
     const prev = entry.object;
     dedupeOwners(next, request);
+    if (subresource === 'status') takeOverSpec(next, prev);
     if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     const admission = admissionFor(request, served, next, prev, options.dryRun);
     await parts.admission.admit(admission, parts);
@@ -146,6 +147,12 @@ export async function change(
     }
   }
   return { type: 'object', code: 200, object: entry.object, entry, served };
+}
+
+/** Writes of the status leave the spec alone: where the client did not change it, it is the stored one, and need not be compared or checked. */
+function takeOverSpec(next: KubeObject & { spec?: unknown }, prev: Frozen<KubeObject>): void {
+  const { spec } = prev as typeof next;
+  if (spec !== undefined && same(next.spec, spec)) next.spec = spec;
 }
 
 /** The last finalizer of an object that is being deleted is gone: it goes too. */
