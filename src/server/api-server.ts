@@ -6,6 +6,7 @@ import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { callout } from './callout.ts';
 import { admission } from './admission/admission.ts';
+import { podResizeCheck } from './admission/pod-resize.ts';
 import { roleEscalation } from './admission/role-escalation.ts';
 import { admissionPlugins } from './admission/plugins.ts';
 import { authenticated } from './authn/authenticator.ts';
@@ -97,6 +98,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         options.enableAdmissionPlugins,
         options.disableAdmissionPlugins,
       ),
+      podResizeCheck,
       ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
     ]),
     hooks: [

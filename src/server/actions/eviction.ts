@@ -6,6 +6,7 @@ import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { matches, selectorOf } from '../../api/selector.ts';
 import type { Action } from '../action.ts';
+import { admitAction } from '../admission/action.ts';
 import { planEviction } from '../resources/policy/plan-eviction.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest } from '../request.ts';
@@ -35,6 +36,7 @@ export const evictionAction: Action = {
     if (body.metadata?.name !== undefined && body.metadata.name !== '' && body.metadata.name !== name)
       throw badRequest('name in URL does not match name in Eviction object');
     const served = parts.catalog.stored('', 'pods')!;
+    await admitAction(parts, request, served, body, options.dryRun);
     const pod = served.collection!.cache.get(`${namespace}/${name}`)?.object as PodObject | undefined;
     if (pod === undefined) throw notFound({ group: '', plural: 'pods' }, name);
     const asked = deleteChoices(new URLSearchParams(), body.deleteOptions ?? {});

@@ -1,18 +1,27 @@
 // Owns the kinds that are only asked: TokenReview, SelfSubjectReview and the access reviews.
-import type { SubjectAccessReview, SubjectAccessReviewSpec } from '../../api/generated/authorization.v1.ts';
+import type {
+  FieldSelectorAttributes,
+  SubjectAccessReview,
+  SubjectAccessReviewSpec,
+} from '../../api/generated/authorization.v1.ts';
 import type { TokenReview } from '../../api/generated/authentication.v1.ts';
-import { badRequest, invalid } from '../../api/status-error.ts';
+import { managedFieldsForUpdate } from '../../api/apply/update.ts';
+import { FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
+import type { FieldRequirement, FieldSelector } from '../../api/field-selector.ts';
+import { badRequest, invalid, StatusError } from '../../api/status-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Action } from '../action.ts';
 import type { BearerTokens } from '../authn/bearer.ts';
-import type { Attributes, Authorizer } from '../authz/authorizer.ts';
+import type { Attributes, Authorizer, Decision } from '../authz/authorizer.ts';
 import type { Rbac } from '../authz/rbac.ts';
 import type { ApiAnswer, ApiRequest, UserInfo } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from '../verbs/body.ts';
+import { reasonOf } from '../stages/authorize.ts';
+import { writeContext } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
 
@@ -22,6 +31,26 @@ const authorization = 'authorization.k8s.io';
 async function bodyOf<T>(request: ApiRequest, served: Served): Promise<T & KubeObject> {
   const { fieldValidation } = writeOptions(request, 'CreateOptions');
   return (await readResource(request, served.resource, fieldValidation)) as unknown as T & KubeObject;
+}
+
+/** The body, and the note of who wrote it that upstream adds to everything that is made. */
+async function noted<T>(
+  request: ApiRequest,
+  served: Served,
+): Promise<{ readonly review: T & KubeObject; readonly managedFields: unknown[] | undefined }> {
+  const options = writeOptions(request, 'CreateOptions');
+  const review = (await readResource(request, served.resource, options.fieldValidation)) as unknown as T & KubeObject;
+  const write = writeContext(served, '', request.arrivedMs);
+  const managedFields =
+    write === undefined
+      ? undefined
+      : managedFieldsForUpdate({
+          ...write,
+          live: undefined,
+          next: review as Frozen<KubeObject>,
+          manager: options.fieldManager,
+        });
+  return { review, managedFields };
 }
 
 function answer(object: object): ApiAnswer {
@@ -62,7 +91,7 @@ export function reviewActions(deps: ReviewDeps): Action[] {
 
 function tokenReview({ tokens, audiences }: ReviewDeps): Action['handle'] {
   return async (_parts, request, served) => {
-    const review = await bodyOf<TokenReview>(request, served);
+    const { review, managedFields } = await noted<TokenReview>(request, served);
     const token = review.spec?.token ?? '';
     if (token === '') throw badRequest('token is required for TokenReview in authentication');
     const result = await tokens.check(token);
@@ -72,12 +101,11 @@ function tokenReview({ tokens, audiences }: ReviewDeps): Action['handle'] {
     const common = asked.filter((audience) => valid.includes(audience));
     const name = review.metadata.name;
     const status =
-      result === undefined
+      result === undefined || common.length === 0
         ? { user: {}, error: 'invalid bearer token' }
-        : common.length === 0
-          ? { user: {}, error: 'token audiences are not among those asked for' }
-          : { authenticated: true, user: shownUser(result.user), audiences: common };
-    return answer({ ...review, metadata: name === undefined ? {} : { name }, status });
+        : { authenticated: true, user: shownUser(result.user), audiences: common };
+    const metadata = { ...(name !== undefined && { name }), ...(managedFields && { managedFields }) };
+    return answer({ ...review, metadata, status });
   };
 }
 
@@ -93,10 +121,16 @@ const selfSubjectReview: Action['handle'] = async (_parts, request, served) => {
 
 function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 'self'): Action['handle'] {
   return async (_parts, request, served) => {
-    const review = await bodyOf<SubjectAccessReview>(request, served);
+    const { review, managedFields } = await noted<SubjectAccessReview>(request, served);
     const spec = (review.spec ??= {} as SubjectAccessReviewSpec);
-    const errors = checkSpec(spec, whose, request.info.namespace);
-    if (errors.length > 0) throw invalid(served.resource, '', errors);
+    const { namespace } = request.info;
+    const errors = checkSpec(spec, whose, namespace);
+    const isBare = Object.entries(review.metadata).every(
+      ([field, value]) => value === undefined || (whose === 'local' && field === 'namespace' && value === namespace),
+    );
+    if (!isBare) errors.push(fieldError.invalid('metadata', review.metadata, 'must be empty'));
+    // Upstream names neither the kind nor the object here.
+    if (errors.length > 0) throw withoutKind(invalid(served.resource, '', errors));
     const user: UserInfo =
       whose === 'self'
         ? request.user
@@ -107,7 +141,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
             ...(spec.extra !== undefined && { extra: spec.extra }),
           };
     const attributes = attributesOf(spec, user);
-    let decision: 'allow' | 'deny' | 'no opinion' = 'no opinion';
+    let decision: Decision = 'no opinion';
     let reason = '';
     for (const authorizer of authorizers) {
       decision = await authorizer.decide(attributes);
@@ -115,9 +149,13 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
       reason = authorizer.reason?.(attributes) ?? '';
       break;
     }
+    if (decision === 'no opinion') reason = reasonOf(authorizers, attributes);
     return answer({
       ...review,
-      metadata: whose === 'local' ? review.metadata : {},
+      metadata: {
+        ...(whose === 'local' && { namespace }),
+        ...(managedFields && { managedFields }),
+      },
       status: {
         allowed: decision === 'allow',
         ...(decision === 'deny' && { denied: true }),
@@ -127,33 +165,43 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
   };
 }
 
+function withoutKind({ status }: StatusError): StatusError {
+  const { kind: _kind, name: _name, ...details } = status.details ?? {};
+  return new StatusError({ ...status, details });
+}
+
 function checkSpec(spec: SubjectAccessReviewSpec, whose: string, namespace: string): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceAttributes, nonResourceAttributes } = spec;
-  if (resourceAttributes !== undefined && nonResourceAttributes !== undefined)
+  if ((resourceAttributes === undefined) === (nonResourceAttributes === undefined))
     errors.push(
       fieldError.invalid(
-        'spec.nonResourceAttributes',
-        nonResourceAttributes,
-        'cannot be specified in combination with resourceAttributes',
-      ),
-    );
-  if (resourceAttributes === undefined && nonResourceAttributes === undefined)
-    errors.push(
-      fieldError.invalid(
-        'spec.resourceAttributes',
-        null,
-        'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+        'spec',
+        spec,
+        resourceAttributes === undefined
+          ? 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
+          : 'cannot specify both nonResourceAttributes and resourceAttributes',
       ),
     );
   if (whose !== 'self' && (spec.user ?? '') === '' && (spec.groups ?? []).length === 0)
     errors.push(fieldError.invalid('spec.user', '', 'at least one of user or group must be specified'));
+  for (const kind of ['fieldSelector', 'labelSelector'] as const) {
+    const selector = resourceAttributes?.[kind];
+    if (selector !== undefined && (selector.rawSelector ?? '') !== '' && (selector.requirements ?? []).length > 0)
+      errors.push(
+        fieldError.invalid(
+          `spec.resourceAttributes.${kind}.rawSelector`,
+          selector.rawSelector,
+          'may not be specified together with requirements',
+        ),
+      );
+  }
   if (whose === 'local') {
-    if ((resourceAttributes?.namespace ?? '') !== namespace)
+    if (resourceAttributes !== undefined && (resourceAttributes.namespace ?? '') !== namespace)
       errors.push(
         fieldError.invalid(
           'spec.resourceAttributes.namespace',
-          resourceAttributes?.namespace ?? '',
+          resourceAttributes.namespace ?? '',
           'must match metadata.namespace',
         ),
       );
@@ -165,10 +213,30 @@ function checkSpec(spec: SubjectAccessReviewSpec, whose: string, namespace: stri
   return errors;
 }
 
+/** Requirements that say what a list's selector may say; others select nothing that an authorizer could rely on. */
+function fieldSelectorOf(given: FieldSelectorAttributes | undefined): FieldSelector | undefined {
+  if (given === undefined) return undefined;
+  if ((given.rawSelector ?? '') !== '')
+    try {
+      return parseFieldSelector(given.rawSelector!);
+    } catch (error) {
+      if (error instanceof FieldSelectorError) return undefined;
+      throw error;
+    }
+  const found: FieldRequirement[] = [];
+  for (const { key = '', operator, values } of given.requirements ?? []) {
+    const [value, ...more] = values ?? [];
+    if (value === undefined || more.length > 0 || (operator !== 'In' && operator !== 'NotIn')) continue;
+    found.push({ field: key, operator: operator === 'In' ? '=' : '!=', value });
+  }
+  return found.length > 0 ? found : undefined;
+}
+
 function attributesOf(
   { resourceAttributes, nonResourceAttributes }: SubjectAccessReviewSpec,
   user: UserInfo,
 ): Attributes {
+  const fields = fieldSelectorOf(resourceAttributes?.fieldSelector);
   return {
     user,
     isResource: resourceAttributes !== undefined,
@@ -180,6 +248,7 @@ function attributesOf(
     namespace: resourceAttributes?.namespace ?? '',
     name: resourceAttributes?.name ?? '',
     path: nonResourceAttributes?.path ?? '',
+    ...(fields && { fieldSelector: fields }),
   };
 }
 

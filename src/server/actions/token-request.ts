@@ -9,6 +9,7 @@ import { schemaOf } from '../../api/schema/builtin.ts';
 import { apiVersionOf, freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Action } from '../action.ts';
+import { admitAction } from '../admission/action.ts';
 import type { ServiceAccountTokens } from '../authn/service-account.ts';
 import type { Parts } from '../parts.ts';
 import { warn } from '../request.ts';
@@ -37,19 +38,28 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
     group: '',
     resource: 'serviceaccounts',
     subresource: 'token',
-    async handle(parts, request) {
+    async handle(parts, request, served) {
       const options = writeOptions(request, 'CreateOptions');
       const { namespace, name } = request.info;
-      const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${name}`)?.object;
-      if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name);
       const body = await readObject(request, options.fieldValidation, kind);
       if (body === undefined) throw badRequest('the request has no body');
       const wanted = checkKind(body, kind) as unknown as TokenRequest & KubeObject;
       const given = wanted.metadata as Partial<KubeObject['metadata']>;
       if (given.name && given.name !== name)
-        throw badRequest(`the name of the token request (${given.name}) is not that of the account (${name})`);
+        throw invalid(kind, name, [
+          fieldError.invalid('metadata.name', given.name, 'must match the service account name if specified'),
+        ]);
       if (given.namespace && given.namespace !== namespace)
         throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+      await admitAction(parts, request, served, wanted, options.dryRun);
+      const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${name}`)?.object;
+      if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name);
+      if (given.uid && given.uid !== account.metadata.uid)
+        throw conflict(
+          { group: kind.group, plural: kind.kind },
+          name,
+          `the UID in the token request (${given.uid}) does not match the UID in record (${account.metadata.uid})`,
+        );
       const spec = (wanted.spec ??= { audiences: [] } as unknown as TokenRequest['spec']);
       spec.expirationSeconds ??= 3600;
       // Noted before the audiences that go without saying: nobody set those.
@@ -87,6 +97,8 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       const answer = {
         ...wanted,
         metadata: {
+          ...(given.labels && { labels: given.labels }),
+          ...(given.annotations && { annotations: given.annotations }),
           name,
           namespace,
           uid: account.metadata.uid,
@@ -134,7 +146,9 @@ function boundObject(
       );
     return object;
   };
-  if (reference.apiVersion === 'v1' || reference.apiVersion === undefined)
+  if (name === '') throw badRequest('the bound object reference names no object');
+  // Only the group of the version counts.
+  if (!(reference.apiVersion ?? '').includes('/'))
     switch (reference.kind) {
       case 'Pod': {
         const pod = find('pods', `${namespace}/${name}`) as Frozen<KubeObject & Pod>;

@@ -17,6 +17,17 @@ const expirationSeconds = 3607;
 
 export const serviceAccount: AdmissionPlugin = {
   name: 'ServiceAccount',
+  validate(request, parts) {
+    const { served, subresource, operation, namespace } = request;
+    if (served.resource.group !== '' || served.resource.plural !== 'pods') return;
+    if (subresource !== 'ephemeralcontainers' || operation !== 'UPDATE') return;
+    const { spec } = request.object as unknown as PodObject;
+    const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${spec?.serviceAccountName ?? ''}`)
+      ?.object as Account | undefined;
+    if (account?.metadata.annotations?.['kubernetes.io/enforce-mountable-secrets'] !== 'true') return;
+    const containers = spec!.ephemeralContainers as unknown as NonNullable<typeof spec>['containers'] | undefined;
+    limitSecrets(account, { spec: { containers: containers ?? [] } } as PodObject, request.name);
+  },
   admit(request, parts) {
     const pod = podOf(request);
     if (pod === undefined || request.operation !== 'CREATE') return;
@@ -64,6 +75,11 @@ function limitSecrets(account: Account, { spec }: PodObject, name: string): void
         `volume with secret.secretName="${secret.secretName}" is not allowed because service account ${account.metadata.name} does not reference that secret`,
       );
   for (const container of [...(spec!.initContainers ?? []), ...(spec!.containers ?? [])]) {
+    for (const { secretRef } of container.envFrom ?? [])
+      if (secretRef?.name !== undefined && !allowed.has(secretRef.name))
+        throw refuse(
+          `container ${container.name} with envFrom referencing secret.secretName="${secretRef.name}" is not allowed because service account ${account.metadata.name} does not reference that secret`,
+        );
     for (const { name: variable, valueFrom } of container.env ?? []) {
       const used = valueFrom?.secretKeyRef?.name;
       if (used !== undefined && !allowed.has(used))

@@ -1,4 +1,5 @@
 // Owns the question who asks: authenticators in order, the first that knows wins; a credential that nobody accepts is refused.
+import { warn } from '../request.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 
 /** Knows nothing of the credential: the next is asked. */
@@ -40,6 +41,8 @@ export function bearerToken(request: ApiRequest): string | undefined {
   const header = request.headers['authorization'];
   if (typeof header !== 'string' || header === '') return undefined;
   const [scheme, token] = header.trim().split(' ');
+  if (scheme?.toLowerCase() === 'bearer' && token === '')
+    warn(request, 'the Authorization header holds more than one space behind "Bearer": no token was seen');
   if (scheme?.toLowerCase() !== 'bearer' || token === undefined || token === '') return undefined;
   return token;
 }

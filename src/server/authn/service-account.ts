@@ -90,7 +90,7 @@ export function serviceAccountTokens(
     if (typeof id === 'string') extra['authentication.kubernetes.io/credential-id'] = [`JTI=${id}`];
     if (node !== undefined) {
       extra['authentication.kubernetes.io/node-name'] = [node.name];
-      extra['authentication.kubernetes.io/node-uid'] = [node.uid];
+      if (node.uid !== '') extra['authentication.kubernetes.io/node-uid'] = [node.uid];
     }
     if (pod !== undefined) {
       extra['authentication.kubernetes.io/pod-name'] = [pod.name];

@@ -1,4 +1,6 @@
 // Owns the question whether a user may do something: attributes in, decision out; authorizers in order.
+import type { FieldSelector } from '../../api/field-selector.ts';
+import type { Selector } from '../../api/selector.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { UserInfo } from '../request.ts';
 
@@ -14,6 +16,9 @@ export interface Attributes {
   readonly name: string;
   /** For paths that are no resources. */
   readonly path: string;
+  /** Of lists, watches and collections: what is asked for at most. Absent when it selects everything or cannot be read. */
+  readonly fieldSelector?: FieldSelector;
+  readonly labelSelector?: Selector;
 }
 
 export type Decision = 'allow' | 'deny' | 'no opinion';
@@ -21,7 +26,7 @@ export type Decision = 'allow' | 'deny' | 'no opinion';
 export interface Authorizer {
   readonly name: string;
   decide(attributes: Attributes): Decision | Promise<Decision>;
-  /** Why not, when it has something to say. */
+  /** Why, when it has something to say of an opinion or of having none. */
   reason?(attributes: Attributes): string;
 }
 

@@ -1,4 +1,8 @@
 // Owns which authorizers the options ask for, in order.
+import type { ClusterRole } from '../../api/generated/rbac.v1.ts';
+import type { KubeObject } from '../../api/meta.ts';
+import { bootstrapList } from '../bootstrap/objects.ts';
+import { compileRules } from './rules.ts';
 import type { ApiServerOptions, AuthorizationMode } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
 import { alwaysAllow, alwaysDeny, privilegedGroup } from './authorizer.ts';
@@ -19,7 +23,7 @@ export function authorization(options: ApiServerOptions, catalog: Catalog): Auth
   const made: Readonly<Record<AuthorizationMode, () => Authorizer>> = {
     AlwaysAllow: () => alwaysAllow,
     AlwaysDeny: () => alwaysDeny,
-    Node: () => nodeAuthorizer(catalog),
+    Node: () => nodeAuthorizer(catalog, nodeRules()),
     RBAC: () =>
       (roles = rbac({
         roles: catalog.cache(group, 'roles'),
@@ -33,4 +37,11 @@ export function authorization(options: ApiServerOptions, catalog: Catalog): Auth
     ...(options.authorizationModes ?? ['Node', 'RBAC']).map((mode) => made[mode]()),
   ];
   return { authorizers, roles };
+}
+
+/** What the recorded role of nodes allows, whatever became of the role itself. */
+function nodeRules() {
+  const role = bootstrapList('clusterroles').find(({ metadata }) => metadata.name === 'system:node');
+  if (role === undefined) throw new Error('the recorded role system:node is missing');
+  return compileRules((role as KubeObject & ClusterRole).rules);
 }

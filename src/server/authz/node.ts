@@ -1,10 +1,12 @@
 // Owns what a node may do: its own object, lease and pods, and what those pods need. Nothing else of anybody's.
-import type { Pod, PodSpec } from '../../api/generated/core.v1.ts';
+import type { PersistentVolume, Pod, PodSpec } from '../../api/generated/core.v1.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Entry } from '../cache/entry.ts';
 import { followCache } from '../cache/follow.ts';
 import type { Catalog } from '../served/served.ts';
-import type { Attributes, Authorizer, Decision } from './authorizer.ts';
+import type { VolumeAttachment } from '../../api/generated/storage.v1.ts';
+import type { Attributes, Authorizer } from './authorizer.ts';
+import type { RuleTest } from './rules.ts';
 
 const prefix = 'system:node:';
 
@@ -89,91 +91,166 @@ class Needs {
 
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
-export function nodeAuthorizer(catalog: Catalog): Authorizer {
+/** An opinion, or why there is none. */
+type Opinion = 'allow' | { readonly why: string };
+
+const no = (why: string): Opinion => ({ why: `node: ${why}` });
+
+/** `rules`: those of the recorded role system:node. */
+export function nodeAuthorizer(catalog: Catalog, rules: readonly RuleTest[]): Authorizer {
   const needs = new Needs();
   followCache(catalog.cache('', 'pods'), needs);
-  const readsNeeded = (node: string, { verb, resource, namespace, name }: Attributes): Decision =>
-    readVerbs.has(verb) && name !== '' && needs.has(node, `${resource} ${namespace}/${name}`) ? 'allow' : 'no opinion';
+
+  function related(node: string, { resource, namespace, name }: Attributes): Opinion {
+    if (name === '') return no(`node '${node}' can only read resources of this type by name`);
+    return needs.has(node, `${resource} ${namespace === '' ? '' : `${namespace}/`}${name}`)
+      ? 'allow'
+      : no(`no relationship found between node '${node}' and this object`);
+  }
+
+  function read(node: string, attributes: Attributes): Opinion {
+    if (attributes.subresource !== '') return no('cannot read subresource');
+    return readVerbs.has(attributes.verb) ? related(node, attributes) : no('can only read resources of this type');
+  }
+
+  function byRules(attributes: Attributes): Opinion {
+    return rules.some((test) => test(attributes)) ? 'allow' : { why: '' };
+  }
+
+  function claims(node: string, attributes: Attributes): Opinion {
+    const { verb, subresource } = attributes;
+    if (subresource !== 'status') return read(node, attributes);
+    return verb === 'update' || verb === 'patch' ? related(node, attributes) : no('can only update this resource');
+  }
+
+  function accounts(node: string, attributes: Attributes): Opinion {
+    const { verb, subresource, name } = attributes;
+    if (verb === 'get' && subresource === '') return read(node, attributes);
+    if (subresource !== 'token') return no('can only get service accounts and create their tokens');
+    if (verb !== 'create' || name === '') return no('can only create tokens for individual service accounts');
+    return related(node, attributes);
+  }
+
+  function pods(node: string, attributes: Attributes): Opinion {
+    const { verb, subresource, name, fieldSelector } = attributes;
+    if (!readVerbs.has(verb)) return byRules(attributes);
+    if (subresource !== '') return no('cannot read subresource');
+    if (verb === 'get' || name !== '') return related(node, attributes);
+    const wanted = fieldSelector?.some(
+      ({ field, operator, value }) => field === 'spec.nodeName' && operator === '=' && value === node,
+    );
+    return wanted === true
+      ? 'allow'
+      : no(`can only list/watch pods with spec.nodeName field selector of node '${node}'`);
+  }
+
+  function slices(node: string, attributes: Attributes): Opinion {
+    const { verb, name, fieldSelector } = attributes;
+    if (['list', 'watch', 'deletecollection'].includes(verb) && name === '') {
+      const wanted = fieldSelector?.some(
+        ({ field, operator, value }) => field === 'spec.nodeName' && operator === '=' && value === node,
+      );
+      return wanted === true
+        ? 'allow'
+        : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
+    }
+    return ['create', 'get', 'update', 'patch', 'delete'].includes(verb)
+      ? 'allow'
+      : no('cannot do this with resource slices');
+  }
+
+  function decide(attributes: Attributes): Opinion {
+    const { user, isResource, group, resource, verb } = attributes;
+    const node = user.name.slice(prefix.length);
+    if (!isResource) return byRules(attributes);
+    switch (`${group}/${resource}`) {
+      case '/secrets':
+      case '/configmaps':
+        return read(node, attributes);
+      case '/persistentvolumes':
+        return attributes.subresource === '' && verb === 'get' && attributes.name !== ''
+          ? volumeOf(node, attributes)
+          : no('can only get individual resources of this type');
+      case '/persistentvolumeclaims':
+        return claims(node, attributes);
+      case 'storage.k8s.io/volumeattachments':
+        return verb === 'get' && attributes.name !== ''
+          ? attachmentOf(node, attributes)
+          : no('can only get individual resources of this type');
+      case 'resource.k8s.io/resourceclaims':
+        return verb === 'get' ? read(node, attributes) : no('can only get individual resources of this type');
+      case 'resource.k8s.io/resourceslices':
+        return slices(node, attributes);
+      case '/serviceaccounts':
+        return accounts(node, attributes);
+      case 'coordination.k8s.io/leases':
+        return ownLease(node, attributes);
+      case 'storage.k8s.io/csinodes':
+        return ownCsiNode(node, attributes);
+      case '/nodes':
+        return ownNode(node, attributes, byRules);
+      case '/pods':
+        return pods(node, attributes);
+      default:
+        return byRules(attributes);
+    }
+  }
+
+  /** A volume is a node's when a claim that its pods use is bound to it. */
+  function volumeOf(node: string, { name }: Attributes): Opinion {
+    const volume = catalog.cache('', 'persistentvolumes').get(name)?.object as
+      | Frozen<KubeObject & PersistentVolume>
+      | undefined;
+    const claim = volume?.spec?.claimRef;
+    return claim !== undefined && needs.has(node, `persistentvolumeclaims ${claim.namespace}/${claim.name}`)
+      ? 'allow'
+      : no(`no relationship found between node '${node}' and this object`);
+  }
+
+  function attachmentOf(node: string, { name }: Attributes): Opinion {
+    const attachment = catalog.cache('storage.k8s.io', 'volumeattachments').get(name)?.object as
+      | Frozen<KubeObject & VolumeAttachment>
+      | undefined;
+    return attachment?.spec.nodeName === node
+      ? 'allow'
+      : no(`no relationship found between node '${node}' and this object`);
+  }
+
+  const isNode = ({ user }: Attributes): boolean =>
+    user.name.startsWith(prefix) && user.name.length > prefix.length && user.groups.includes('system:nodes');
 
   return {
     name: 'Node',
-    decide(attributes) {
-      const { user, isResource, group, resource, subresource, verb, namespace, name } = attributes;
-      if (!isResource || !user.name.startsWith(prefix) || !user.groups.includes('system:nodes')) return 'no opinion';
-      const node = user.name.slice(prefix.length);
-      switch (`${group}/${resource}`) {
-        case '/secrets':
-        case '/configmaps':
-          return readsNeeded(node, attributes);
-        case '/persistentvolumeclaims':
-          return subresource === 'status' && (verb === 'update' || verb === 'patch')
-            ? needs.has(node, `persistentvolumeclaims ${namespace}/${name}`)
-              ? 'allow'
-              : 'no opinion'
-            : readsNeeded(node, attributes);
-        case 'resource.k8s.io/resourceclaims':
-          return verb === 'get' ? readsNeeded(node, attributes) : 'no opinion';
-        case '/serviceaccounts':
-          return (subresource === 'token' && verb === 'create') || (subresource === '' && verb === 'get')
-            ? needs.has(node, `serviceaccounts ${namespace}/${name}`)
-              ? 'allow'
-              : 'no opinion'
-            : 'no opinion';
-        case 'coordination.k8s.io/leases':
-          return ownLease(node, attributes);
-        case '/persistentvolumes':
-          return verb === 'get' ? 'allow' : 'no opinion';
-        case 'storage.k8s.io/csinodes':
-          return name === node || verb === 'create' ? 'allow' : 'no opinion';
-        case '/nodes':
-          return ownNode(node, attributes);
-        case '/pods':
-          return podRights(node, attributes, needs);
-        default:
-          return rule(attributes);
-      }
+    decide: (attributes) => (isNode(attributes) && decide(attributes) === 'allow' ? 'allow' : 'no opinion'),
+    reason(attributes) {
+      if (!isNode(attributes)) return '';
+      const opinion = decide(attributes);
+      return opinion === 'allow' ? '' : opinion.why;
     },
   };
 }
 
-function ownLease(node: string, { verb, namespace, name }: Attributes): Decision {
-  if (namespace !== 'kube-node-lease') return 'no opinion';
+function ownLease(node: string, { verb, namespace, name, subresource }: Attributes): Opinion {
+  if (namespace !== 'kube-node-lease') return no('can only access leases in the "kube-node-lease" namespace');
+  if (subresource !== '') return no('cannot access lease subresources');
   if (verb === 'create') return 'allow';
-  return ['get', 'update', 'patch', 'delete'].includes(verb) && name === node ? 'allow' : 'no opinion';
+  if (!['get', 'update', 'patch', 'delete'].includes(verb))
+    return no('can only get, create, update, patch, or delete a node lease');
+  return name === node ? 'allow' : no(`can only access node lease with the same name as the requesting node`);
 }
 
-function ownNode(node: string, { verb, name, subresource }: Attributes): Decision {
-  if (verb === 'create' && subresource === '') return 'allow';
-  if (name !== node) return 'no opinion';
-  if (subresource === 'status') return verb === 'update' || verb === 'patch' ? 'allow' : 'no opinion';
-  return subresource === '' && ['get', 'list', 'watch', 'update', 'patch'].includes(verb) ? 'allow' : 'no opinion';
+function ownCsiNode(node: string, { verb, name, subresource }: Attributes): Opinion {
+  if (subresource !== '') return no('cannot access CSINode subresources');
+  if (verb === 'create') return 'allow';
+  if (!['get', 'update', 'patch', 'delete'].includes(verb))
+    return no('can only get, create, update, patch, or delete a CSINode');
+  return name === node ? 'allow' : no('can only access CSINode with the same name as the requesting node');
 }
 
-function podRights(node: string, { verb, namespace, name, subresource }: Attributes, needs: Needs): Decision {
-  if (subresource === '' && (verb === 'list' || verb === 'watch' || verb === 'create')) return 'allow';
-  const own = needs.has(node, `pods ${namespace}/${name}`);
-  if (subresource === '' && verb === 'get') return own ? 'allow' : 'no opinion';
-  if (subresource === '' && verb === 'delete') return own ? 'allow' : 'no opinion';
-  if (subresource === 'status' && (verb === 'update' || verb === 'patch')) return own ? 'allow' : 'no opinion';
-  if (subresource === 'eviction' && verb === 'create') return own ? 'allow' : 'no opinion';
-  return 'no opinion';
-}
-
-/** What any node may do, whichever objects it is about (the recorded role system:node). */
-const rules: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['authentication.k8s.io/tokenreviews', new Set(['create'])],
-  ['authorization.k8s.io/subjectaccessreviews', new Set(['create'])],
-  ['authorization.k8s.io/localsubjectaccessreviews', new Set(['create'])],
-  ['/services', readVerbs],
-  ['/events', new Set(['create', 'update', 'patch'])],
-  ['events.k8s.io/events', new Set(['create', 'update', 'patch'])],
-  ['certificates.k8s.io/certificatesigningrequests', new Set(['create', 'get', 'list', 'watch'])],
-  ['storage.k8s.io/volumeattachments', new Set(['get'])],
-  ['storage.k8s.io/csidrivers', readVerbs],
-  ['node.k8s.io/runtimeclasses', readVerbs],
-  ['resource.k8s.io/resourceslices', new Set(['create', 'get', 'list', 'watch', 'update', 'patch', 'delete'])],
-]);
-
-function rule({ group, resource, subresource, verb }: Attributes): Decision {
-  return subresource === '' && rules.get(`${group}/${resource}`)?.has(verb) === true ? 'allow' : 'no opinion';
+function ownNode(node: string, attributes: Attributes, byRules: (attributes: Attributes) => Opinion): Opinion {
+  const { verb, name, subresource } = attributes;
+  if (!readVerbs.has(verb)) return byRules(attributes);
+  if (subresource !== '') return no('cannot read subresource');
+  if (name === '') return no(`node '${node}' cannot read all nodes, only its own Node object`);
+  return name === node ? 'allow' : no(`node '${node}' cannot read '${name}', only its own Node object`);
 }

@@ -21,6 +21,9 @@ interface Grant {
   readonly namespace: string;
   /** "name" of a ClusterRole, "namespace/name" of a Role. */
   readonly role: string;
+  /** Name of the binding, and to whom, as told. */
+  readonly binding: string;
+  readonly subject: string;
 }
 
 export interface Rbac extends Authorizer {
@@ -32,6 +35,17 @@ function subjectKey(subject: Frozen<Subject>, namespace: string): string {
   if (subject.kind === 'ServiceAccount')
     return `u:system:serviceaccount:${subject.namespace ?? namespace}:${subject.name}`;
   return `${subject.kind === 'Group' ? 'g' : 'u'}:${subject.name}`;
+}
+
+function subjectText({ kind, name, namespace }: Frozen<Subject>, of: string): string {
+  return `${kind} "${kind === 'ServiceAccount' ? `${name}/${namespace ?? of}` : name}"`;
+}
+
+/** As upstream words it: tools show it. */
+function grantText({ namespace, role, binding, subject }: Grant): string {
+  const isRole = role.includes('/');
+  const by = namespace === '' ? `ClusterRoleBinding "${binding}"` : `RoleBinding "${binding}/${namespace}"`;
+  return `RBAC: allowed by ${by} of ${isRole ? 'Role' : 'ClusterRole'} "${isRole ? role.slice(role.indexOf('/') + 1) : role}" to ${subject}`;
 }
 
 const rememberLimit = 2000;
@@ -89,7 +103,7 @@ export function rbac(caches: RbacCaches): Rbac {
         const key = subjectKey(subject, namespace);
         let held = grants.get(key);
         if (held === undefined) grants.set(key, (held = new Map()));
-        held.set(id, { namespace, role });
+        held.set(id, { namespace, role, binding: entry.name, subject: subjectText(subject, namespace) });
       }
       changed();
     },
@@ -140,6 +154,15 @@ export function rbac(caches: RbacCaches): Rbac {
         known.set(key, decision);
       }
       return decision;
+    },
+    reason(attributes) {
+      const granting = [...held(attributes.user, attributes.isResource ? attributes.namespace : '')].filter(
+        ({ role }) => (tests.get(role) ?? []).some((test) => test(attributes)),
+      );
+      const first = granting.sort(
+        (a, b) => Number(a.namespace !== '') - Number(b.namespace !== '') || (a.binding < b.binding ? -1 : 1),
+      )[0];
+      return first === undefined ? '' : grantText(first);
     },
     rulesFor: (user, namespace) => [...held(user, namespace)].flatMap(({ role }) => [...(rules.get(role) ?? [])]),
   };

@@ -1,5 +1,8 @@
 // Owns the stage that refuses what the user may not do, in the words that clients know.
-import { parseFieldSelector, requiredValue } from '../../api/field-selector.ts';
+import { FieldSelectorError, parseFieldSelector, requiredValue } from '../../api/field-selector.ts';
+import type { FieldSelector } from '../../api/field-selector.ts';
+import { parseSelectorText, SelectorError } from '../../api/selector.ts';
+import type { Selector } from '../../api/selector.ts';
 import type { StatusError } from '../../api/status-error.ts';
 import { statusError } from '../../api/status-error.ts';
 import type { Attributes, Authorizer } from '../authz/authorizer.ts';
@@ -11,7 +14,7 @@ export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
   return {
     name: 'authorize',
     run(request) {
-      const attributes = attributesOf(request.user, { ...request.info, name: nameOf(request) });
+      const attributes = attributesFor(request);
       const decision = allowed(authorizers, attributes);
       const conclude = (isAllowed: boolean): void => {
         if (!isAllowed) throw refusal(attributes, reasonOf(authorizers, attributes));
@@ -21,20 +24,46 @@ export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
   };
 }
 
+const selective: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
 /** A list or watch of one name is judged as if it named it: `resourceNames` and nodes' own rights work for it. */
-function nameOf({ info, query }: ApiRequest): string {
-  if (info.name !== '' || (info.verb !== 'list' && info.verb !== 'watch')) return info.name;
-  const text = query.get('fieldSelector');
-  if (text === null) return '';
+export function attributesFor({ user, info, query }: ApiRequest): Attributes {
+  const attributes = attributesOf(user, info);
+  if (!selective.has(info.verb) || info.name !== '') return attributes;
+  const fields = fieldsOf(query.get('fieldSelector'));
+  const labels = labelsOf(query.get('labelSelector'));
+  if (fields === undefined && labels === undefined) return attributes;
+  const name = info.verb === 'deletecollection' || fields === undefined ? '' : requiredValue(fields, 'metadata.name');
+  return {
+    ...attributes,
+    ...(name && { name }),
+    ...(fields && { fieldSelector: fields }),
+    ...(labels && { labelSelector: labels }),
+  };
+}
+
+/** What cannot be read is refused by the verb in its own words; until then it selects nothing. */
+function fieldsOf(text: string | null): FieldSelector | undefined {
+  if (text === null || text === '') return undefined;
   try {
-    return requiredValue(parseFieldSelector(text), 'metadata.name') ?? '';
-  } catch {
-    // The verb refuses the selector in its own words; until then it names nothing.
-    return '';
+    return parseFieldSelector(text);
+  } catch (error) {
+    if (error instanceof FieldSelectorError) return undefined;
+    throw error;
   }
 }
 
-function reasonOf(authorizers: readonly Authorizer[], attributes: Attributes): string {
+function labelsOf(text: string | null): Selector | undefined {
+  if (text === null || text === '') return undefined;
+  try {
+    return parseSelectorText(text);
+  } catch (error) {
+    if (error instanceof SelectorError) return undefined;
+    throw error;
+  }
+}
+
+export function reasonOf(authorizers: readonly Authorizer[], attributes: Attributes): string {
   return authorizers
     .map(({ reason }) => reason?.(attributes) ?? '')
     .filter((text) => text !== '')

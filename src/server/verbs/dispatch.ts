@@ -67,6 +67,8 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   if (info.subresource === '') {
     const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
     if (served.collection === undefined || action !== undefined) {
+      // Kinds that are only asked have no objects: their names are no paths.
+      if (served.collection === undefined && info.name !== '') throw noSuchResource();
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
       return action.handle(parts, request, served);
     }
