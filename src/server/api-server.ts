@@ -17,6 +17,7 @@ import { bindingActions } from './actions/binding.ts';
 import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
+import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
 import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
 import { Allocations } from './services/allocations.ts';
@@ -218,6 +219,14 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         const interval = options.compactionIntervalMs ?? 5 * 60_000;
         if (interval > 0)
           group.run('compaction', (inner) => compactRegularly(store, clock, interval, log.child('compaction'), inner));
+        const flow = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1' };
+        const [schemas, levels] = ['FlowSchema', 'PriorityLevelConfiguration'].map(
+          (kind) => catalog.kind(flow.group, flow.version, kind)?.collection?.cache,
+        );
+        if (schemas !== undefined && levels !== undefined)
+          group.run('flow schemas', (inner) =>
+            keepFlowSchemaConditions({ schemas, levels, transport: self, clock, log }, inner),
+          );
         group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {

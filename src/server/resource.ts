@@ -55,7 +55,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Called before a write: kinds whose rules are large load them when they are first needed. */
   readonly load?: () => Promise<void>;
   /** Fills what depends on other fields or is not in the schema; runs on every decoded object, also on reads of old data. */
-  applyDefaults?(obj: T): void;
+  applyDefaults?(obj: T, nowMs: number): void;
   /** Clears what a client may not set (status, …) and sets what the server owns. Generation is 1 where the kind has one. */
   prepareForCreate?(obj: T, context: StrategyContext): void;
   prepareForUpdate?(next: T, prev: Frozen<T>, context: StrategyContext): void;

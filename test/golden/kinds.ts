@@ -105,7 +105,7 @@ const someUid = '11111111-2222-3333-4444-555555555555';
 function run(target: Target, body: unknown, prev: KubeObject | undefined): Outcome {
   const { resource } = target;
   const obj = decode(body, target);
-  resource.applyDefaults?.(obj);
+  resource.applyDefaults?.(obj, 0);
   if (prev === undefined) {
     obj.metadata.uid = someUid;
     resource.prepareForCreate?.(obj, contextOf);

@@ -77,6 +77,13 @@ async function ensureOrTell(options: BootstrapOptions, object: KubeObject): Prom
   }
 }
 
+/** Under another name than the server's, as upstream's flow control makes its objects. */
+function managerOf({ apiVersion }: KubeObject): { readonly query?: URLSearchParams } {
+  return apiVersion.startsWith('flowcontrol.')
+    ? { query: new URLSearchParams({ fieldManager: 'api-priority-and-fairness-config-producer-v1' }) }
+    : {};
+}
+
 /** Creates what is missing; adds to roles and bindings that are kept up to date what they lack. */
 export async function ensure({ catalog, transport, log }: BootstrapOptions, object: KubeObject): Promise<void> {
   const { collection, self } = pathOf(catalog, object);
@@ -91,7 +98,7 @@ export async function ensure({ catalog, transport, log }: BootstrapOptions, obje
       if (!isNotFound(error)) throw error;
     }
     try {
-      await transport.call({ method: 'POST', path: collection, body: object });
+      await transport.call({ method: 'POST', path: collection, body: object, ...managerOf(object) });
       return;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;

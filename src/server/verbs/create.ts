@@ -39,7 +39,7 @@ export async function createObject(
   const version = given.metadata.resourceVersion;
   if (version !== undefined && version !== '' && /^\d+$/.test(version) && version !== '0')
     throw badRequest('resourceVersion should not be set on objects to be created');
-  applyAllDefaults(resource, given);
+  applyAllDefaults(resource, given, request.arrivedMs);
   const object = toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
   if (!object.metadata.name && object.metadata.generateName)

@@ -84,8 +84,8 @@ function isAbout(parsed: ParsedJson, expected: Expected): boolean {
 }
 
 /** Both kinds of defaults, in place: those of the schema, then those that depend on more. */
-export function applyAllDefaults(resource: Resource, object: KubeObject): void {
+export function applyAllDefaults(resource: Resource, object: KubeObject, nowMs: number): void {
   const schema = schemaOfKind(resource);
   if (schema !== undefined && resource.decode === undefined) applyStaticDefaults(schema, object);
-  resource.applyDefaults?.(object);
+  resource.applyDefaults?.(object, nowMs);
 }

@@ -111,7 +111,7 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
     complain(request, decoded.problems, options.fieldValidation, object);
     const next = checkKind(object, served.resource);
     checkPatchedIdentity(next, entry);
-    applyAllDefaults(served.resource, next);
+    applyAllDefaults(served.resource, next, request.arrivedMs);
     return { next: toStorage(served, next), recorded: false };
   });
 
@@ -185,7 +185,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
     const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource);
     const next =
       schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
-    applyAllDefaults(served.resource, next);
+    applyAllDefaults(served.resource, next, request.arrivedMs);
     const stored = toStorage(served, checkKind(next, served.resource));
     setManagedFields(stored, result.managedFields);
     return stored;

@@ -30,7 +30,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   if (object.metadata.name !== name)
     throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
   fitNamespace(object, served.resource.namespaced, namespace);
-  applyAllDefaults(served.resource, object);
+  applyAllDefaults(served.resource, object, request.arrivedMs);
   const next = toStorage(served, object);
   const rules = rulesOf(served);
   const version = next.metadata.resourceVersion ?? '';

@@ -123,7 +123,7 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
       const seen = seenAs(as, request.object as Frozen<KubeObject>) as KubeObject;
       try {
         const next = structuredClone(changed(as, structuredClone(seen), change, result));
-        applyAllDefaults(as.resource, next);
+        applyAllDefaults(as.resource, next, request.source.arrivedMs);
         replaceContents(request.object!, toStorage(as, next));
       } catch (error) {
         if (!(error instanceof NoChange)) throw error;

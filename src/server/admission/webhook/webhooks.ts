@@ -175,7 +175,7 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
         'InternalError',
         `Internal error occurred: admission webhook "${hook.webhook.name}" left no object`,
       );
-    applyAllDefaults(as.resource, next);
+    applyAllDefaults(as.resource, next, request.source.arrivedMs);
     replaceContents(request.object!, toStorage(as, next));
   }
 

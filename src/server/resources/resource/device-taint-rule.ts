@@ -33,10 +33,10 @@ function validate({ spec }: Frozen<DeviceTaintRule>, prev?: Frozen<DeviceTaintRu
 const withoutTime = (taint: Frozen<DeviceTaint> | undefined): object => ({ ...taint, timeAdded: undefined });
 
 export const deviceTaintRule = defineResource<DeviceTaintRule>(deviceTaintRules, {
-  prepareForCreate(obj, { nowMs }) {
+  applyDefaults: ({ spec }, nowMs) => fillTimeAdded(spec?.taint, nowMs),
+  prepareForCreate(obj) {
     obj.status = {};
     obj.metadata.generation = 1;
-    fillTimeAdded(obj.spec?.taint, nowMs);
   },
   prepareForUpdate(next, prev, { nowMs }) {
     keep(next, prev, 'status');

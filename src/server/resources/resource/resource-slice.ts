@@ -85,8 +85,8 @@ function validate({ spec = {} as Spec }: Frozen<ResourceSlice>, prev?: Frozen<Re
   return found;
 }
 
-/** What belongs to features that are off, and the times of taints that have none. */
-function prepare({ spec }: ResourceSlice, nowMs: number): void {
+/** What belongs to features that are off. */
+function dropDisabled({ spec }: ResourceSlice): void {
   if (!spec) return;
   delete spec.partitionTypeAttribute;
   delete spec.skipNodeOperations;
@@ -99,17 +99,19 @@ function prepare({ spec }: ResourceSlice, nowMs: number): void {
       delete attribute.versions;
     }
     for (const consumption of device.consumesCounters ?? []) delete consumption.compatibilityGroups;
-    for (const taint of device.taints ?? []) fillTimeAdded(taint, nowMs);
   }
 }
 
 export const resourceSlice = defineResource<ResourceSlice>(resourceSlices, {
-  prepareForCreate(obj, { nowMs }) {
-    obj.metadata.generation = 1;
-    prepare(obj, nowMs);
+  applyDefaults({ spec }, nowMs) {
+    for (const { taints } of spec?.devices ?? []) for (const taint of taints ?? []) fillTimeAdded(taint, nowMs);
   },
-  prepareForUpdate(next, prev, { nowMs }) {
-    prepare(next, nowMs);
+  prepareForCreate(obj) {
+    obj.metadata.generation = 1;
+    dropDisabled(obj);
+  },
+  prepareForUpdate(next, prev) {
+    dropDisabled(next);
     raiseGeneration(next, prev);
   },
   validate: (obj) => validate(obj).list,

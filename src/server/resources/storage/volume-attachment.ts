@@ -96,7 +96,7 @@ export const volumeAttachment = defineResource<VolumeAttachment>(volumeAttachmen
   validateUpdate: (next, prev) => validateUpdate(next, prev).list,
   columns: [
     nameColumn,
-    { name: 'Attacher', type: 'string', cell: ({ spec }) => spec.attacher },
+    { name: 'Attacher', type: 'string', format: 'name', cell: ({ spec }) => spec.attacher },
     { name: 'PV', type: 'string', cell: ({ spec }) => spec.source?.persistentVolumeName ?? '' },
     { name: 'Node', type: 'string', cell: ({ spec }) => spec.nodeName },
     { name: 'Attached', type: 'boolean', cell: ({ status }) => status?.attached ?? false },
