@@ -79,6 +79,8 @@ function builtType(name: string): CelType | undefined {
 export interface AdmissionVariables {
   readonly params?: boolean;
   readonly authorizer?: boolean;
+  /** What is known of `object` and `oldObject`; absent: anything. */
+  readonly objectType?: CelType;
   /** Types of the composed variables that are known so far. */
   readonly variables?: ReadonlyMap<string, CelType>;
   /** Objects and patches may be built. */
@@ -94,8 +96,8 @@ export function admissionEnvironment(options: AdmissionVariables): Environment {
   };
   return environment({
     variables: {
-      object: dyn,
-      oldObject: dyn,
+      object: options.objectType ?? dyn,
+      oldObject: options.objectType ?? dyn,
       request: requestType,
       namespaceObject: namespaceType,
       ...(options.params && { params: dyn }),

@@ -27,6 +27,11 @@ import { bootstrapSigner, tokenCleaner } from '../bootstrap/tokens.ts';
 import { ephemeralVolumeController } from '../volume/ephemeral.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
+import { admissionPolicyStatusController } from '../admission-policy/status.ts';
+import { autoscalerController } from '../autoscaler/autoscaler.ts';
+import { deviceTaintEvictionController } from '../node/device-taint-eviction.ts';
+import { resourceClaimController } from '../resourceclaim/resourceclaim.ts';
+import { attributesClassProtectionController } from '../volume/attributes-class-protection.ts';
 import type { ControllerManagerOptions } from './options.ts';
 
 export interface ControllerEntry extends Selectable {
@@ -79,6 +84,14 @@ export const controllers: readonly ControllerEntry[] = [
   },
   { name: 'taint-eviction-controller', make: taintEvictionController },
   { name: 'ttl-controller', make: ttlController },
+  { name: 'device-taint-eviction-controller', make: deviceTaintEvictionController },
+  { name: 'resourceclaim-controller', make: resourceClaimController },
+  { name: 'validatingadmissionpolicy-status-controller', make: admissionPolicyStatusController },
+  { name: 'volumeattributesclass-protection-controller', make: attributesClassProtectionController },
+  {
+    name: 'horizontal-pod-autoscaler-controller',
+    make: (context, { horizontalPodAutoscaler }) => autoscalerController(context, horizontalPodAutoscaler),
+  },
   {
     name: 'pod-garbage-collector-controller',
     make: (context, { terminatedPodThreshold = 12_500 }) => podGarbageCollector(context, terminatedPodThreshold),

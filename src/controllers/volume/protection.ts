@@ -107,7 +107,7 @@ function has(obj: Frozen<KubeObject>, finalizer: string): boolean {
   return obj.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-async function setFinalizer<T extends PersistentVolume | PersistentVolumeClaim>(
+export async function setFinalizer<T extends KubeObject>(
   writer: ResourceClient<T>,
   obj: Frozen<T>,
   finalizer: string,
