@@ -46,6 +46,7 @@ function build() {
   if (existsSync(built) && statSync(built).mtimeMs >= sources) return;
   process.stderr.write('k8ts: building\n');
   run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json']);
+  run(process.execPath, [join(root, 'tools/bundle.mjs')]);
 }
 
 /** Without root or apt the tests that need a package say so and are skipped. */
