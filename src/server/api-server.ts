@@ -27,7 +27,7 @@ import { openApiPaths } from './openapi.ts';
 import { authenticationConfig } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { limitStage } from './stages/limit.ts';
-import { compactRegularly } from './storage/compaction.ts';
+import { Encryption } from './storage/encryption/encryption.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonation } from './stages/impersonate.ts';
 import { customKinds } from './custom/definitions.ts';
@@ -65,12 +65,22 @@ export interface ApiServer {
 }
 
 export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiServer {
-  const { clock, random, log, store } = deps;
+  const { clock, random, log } = deps;
   const { catalog, collections } = builtinCatalog({
     resources,
     codecFor: storageCodec,
     historyLimit: options.watchHistory ?? 10_000,
   });
+  const encryption =
+    options.encryption === undefined
+      ? undefined
+      : new Encryption(options.encryption, {
+          clock,
+          random,
+          log: log.child('encryption'),
+          resources: collections.map(({ prefix, storage: { group, plural } }) => ({ prefix, group, plural })),
+        });
+  const { store, stale } = encryption?.over(deps.store) ?? { store: deps.store };
   const follow = feed(store, registryRoot, clock, log.child('watch-cache'));
   const accounts =
     options.serviceAccounts === undefined
@@ -85,7 +95,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     random,
     log,
     catalog,
-    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock }),
+    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock, ...(stale && { stale }) }),
     admission: admission([
       ...admissionPlugins(
         {
@@ -126,6 +136,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const checks = [
     everywhere('ping', () => undefined),
     everywhere('log', () => undefined),
+    ...(encryption?.healthChecks() ?? []).map(({ name, check }) => everywhere(name, check)),
     everywhere('etcd', () => (follow.revision >= 0 ? undefined : 'not loaded')),
     {
       name: 'informer-sync',
@@ -182,6 +193,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   async function run(signal: AbortSignal): Promise<void> {
     const group = taskGroup();
     try {
+      if (encryption !== undefined) {
+        await encryption.start();
+        encryption.onReload(() => follow.reload());
+        group.run('encryption', (inner) => encryption.run(inner));
+      }
       for (const { prefix, cache, codec } of collections) await follow.add({ prefix, cache, decode: codec.decode });
       group.run('watch cache', (inner) => follow.run(inner));
       const intervalMs = options.compactionIntervalMs ?? 300_000;
@@ -216,9 +232,6 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           port: options.advertise?.port ?? port,
           advertiseAddress: options.advertise?.address,
         };
-        const interval = options.compactionIntervalMs ?? 5 * 60_000;
-        if (interval > 0)
-          group.run('compaction', (inner) => compactRegularly(store, clock, interval, log.child('compaction'), inner));
         const flow = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1' };
         const [schemas, levels] = ['FlowSchema', 'PriorityLevelConfiguration'].map(
           (kind) => catalog.kind(flow.group, flow.version, kind)?.collection?.cache,

@@ -5,6 +5,7 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Action } from './action.ts';
+import type { EncryptionOptions } from './storage/encryption/encryption.ts';
 
 export type AuthorizationMode = 'Node' | 'RBAC' | 'AlwaysAllow' | 'AlwaysDeny';
 
@@ -61,6 +62,8 @@ export interface ApiServerOptions {
   readonly shutdownGraceMs?: number;
   /** --max-mutating-requests-inflight + --max-requests-inflight; default 600. */
   readonly maxInflight?: number;
+  /** --encryption-provider-config: values are encrypted at rest. */
+  readonly encryption?: EncryptionOptions;
   /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */
   readonly compactionIntervalMs?: number;
   /** Objects kept per collection for watches that start in the past; default 10 000. */

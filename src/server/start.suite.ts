@@ -5,6 +5,7 @@ import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Transport } from '../client/transport.ts';
 import { memoryStore } from '../store/memory.ts';
+import type { Store } from '../store/store.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { apiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
@@ -20,11 +21,12 @@ export interface TestServer {
 
 export const adminToken = 'admin-token';
 
-export async function startTestServer(options: Partial<ApiServerOptions> = {}): Promise<TestServer> {
+/** On a store of its own, or on one that is given and outlives it. */
+export async function startTestServer(options: Partial<ApiServerOptions> = {}, given?: Store): Promise<TestServer> {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { key, certificate } = selfSigned(pair);
   const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const store = memoryStore(deps);
+  const store = given ?? memoryStore(deps);
   const server = apiServer(
     {
       bindAddress: '127.0.0.1',
@@ -46,7 +48,7 @@ export async function startTestServer(options: Partial<ApiServerOptions> = {}): 
     async stop() {
       abort.abort();
       await ended;
-      await store.close();
+      if (given === undefined) await store.close();
     },
   };
 }

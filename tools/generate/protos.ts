@@ -41,7 +41,7 @@ interface FileDescriptor {
 }
 
 /** The descriptors that something in src/ uses; add a name here to have its types. */
-const used = ['cri-runtime-v1', 'etcd-auth', 'etcd-kv', 'etcd-rpc'];
+const used = ['cri-runtime-v1', 'etcd-auth', 'etcd-kv', 'etcd-rpc', 'kms-v2'];
 
 interface Known {
   readonly file: string;

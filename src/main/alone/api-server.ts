@@ -1,4 +1,5 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
@@ -7,6 +8,7 @@ import { systemRandom } from '../../base/random.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { apiServer } from '../../server/api-server.ts';
 import type { ApiServerOptions, AuthorizationMode } from '../../server/options.ts';
+import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
 import { hostAddress } from '../host-address.ts';
@@ -48,6 +50,15 @@ export const apiServerFlags = {
   'enable-admission-plugins': { type: 'list', help: 'plugins beside the default ones' },
   'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
   'enable-priority-and-fairness': unneeded('fair queuing of requests', 'it is always on', 'switch'),
+  'encryption-provider-config': {
+    type: 'text',
+    help: 'file with the EncryptionConfiguration: how values are encrypted at rest',
+  },
+  'encryption-provider-config-automatic-reload': {
+    type: 'switch',
+    help: 'take over changes of that file (looked for every minute)',
+    default: 'false',
+  },
   'etcd-cafile': { type: 'text', help: 'authority of etcd' },
   'etcd-certfile': { type: 'text', help: 'client certificate for etcd' },
   'etcd-compaction-interval': { type: 'duration', help: 'how often superseded versions are dropped', default: '5m' },
@@ -174,9 +185,33 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,
       minRequestTimeoutSeconds: flags['min-request-timeout'],
       maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
+      encryption: encryptionOf(flags),
       compactionIntervalMs: flags['etcd-compaction-interval'],
       shutdownGraceMs: flags['shutdown-delay-duration'],
     }),
+  };
+}
+
+function encryptionOf(flags: Flags): ApiServerOptions['encryption'] {
+  const file = flags['encryption-provider-config'];
+  const config = textOf(file);
+  if (file === undefined || config === undefined) {
+    if (flags['encryption-provider-config-automatic-reload'])
+      throw new UserError(
+        '--encryption-provider-config-automatic-reload: there is no file',
+        'give --encryption-provider-config',
+      );
+    return undefined;
+  }
+  try {
+    parseEncryptionConfig(config);
+  } catch (error) {
+    if (error instanceof EncryptionConfigError) throw new UserError(`${file}: ${error.message}`, 'correct the file');
+    throw error;
+  }
+  return {
+    config,
+    ...(flags['encryption-provider-config-automatic-reload'] && { reread: () => readFileSync(file, 'utf8') }),
   };
 }
 

@@ -5,7 +5,8 @@ import { sleep } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { deferred, isAbort } from '../../base/task-group.ts';
 import type { Store, StoreEvent } from '../../store/store.ts';
-import { Compacted, prefixRange } from '../../store/store.ts';
+import { Compacted, StoreCorrupt, prefixRange } from '../../store/store.ts';
+import { whyUnreadable } from '../storage/unreadable.ts';
 import { Entry } from './entry.ts';
 import type { Decode } from './entry.ts';
 import type { WatchCache } from './watch-cache.ts';
@@ -28,6 +29,8 @@ export interface Feed {
   readonly loaded: Promise<void>;
   /** Remembers the object that `value` encodes, so that the feed need not decode what this server itself wrote. */
   wrote(value: Uint8Array, object: KubeObject): void;
+  /** Reads everything anew: what could not be read before may be readable now. */
+  reload(): void;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -45,6 +48,7 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
   let waiters: Waiter[] = [];
   let revision = 0;
   let stopped: Error | undefined;
+  let again = new AbortController();
 
   function collectionOf(key: string): FeedCollection | undefined {
     const one = key.indexOf('/', root.length);
@@ -72,6 +76,9 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
       return;
     }
     if (collection === undefined || modRevision <= (loadedAt.get(collection.prefix) ?? 0)) return;
+    const why = event.type === 'put' ? whyUnreadable(value) : undefined;
+    // It cannot be shown to those who watch: they list anew, and who asks for the object is told.
+    if (why !== undefined) throw new StoreCorrupt('registry', why);
     const entry = event.type === 'put' ? entryOf(collection, key, modRevision, value) : undefined;
     collection.cache.apply(key.slice(collection.prefix.length), modRevision, entry);
   }
@@ -118,9 +125,14 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
     try {
       while (!signal.aborted) {
         try {
-          await follow(signal);
+          again = new AbortController();
+          await follow(AbortSignal.any([signal, again.signal]));
         } catch (error) {
-          if (signal.aborted || isAbort(error)) break;
+          if (signal.aborted) break;
+          if (isAbort(error)) {
+            if (again.signal.aborted) continue;
+            break;
+          }
           // What cannot be followed any more is loaded anew; watchers are told to start again.
           log.warn('store watch ended', { error, reload: true });
           if (!(error instanceof Compacted)) await sleep(clock, 200, signal).catch(() => undefined);
@@ -165,6 +177,7 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
       return revision;
     },
     loaded: first.promise,
+    reload: () => again.abort(),
     wrote: (value, object) => void known.set(value, object),
     run,
   };

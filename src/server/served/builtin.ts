@@ -4,6 +4,7 @@ import { nameIsPathSegment } from '../../api/names.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Resource } from '../resource.ts';
+import { StoreCorrupt } from '../../store/store.ts';
 import { readFact } from '../facts.ts';
 import { collectionPrefix, storageGroup } from '../storage/keys.ts';
 import type { StorageCodec } from '../storage/envelope.ts';
@@ -61,7 +62,7 @@ export function newCollection(
   const indexes: Record<string, (entry: Entry) => string> = {};
   for (const field of storage.indexed ?? []) {
     const read = storage.selectable?.[field];
-    if (read !== undefined) indexes[field] = (entry) => read(entry.object);
+    if (read !== undefined) indexes[field] = (entry) => readable(entry, read);
   }
   return {
     prefix,
@@ -70,6 +71,16 @@ export function newCollection(
     cache: new WatchCache({ historyLimit: options.historyLimit, indexes }),
     ...(storage.ttlSeconds !== undefined && { ttlSeconds: storage.ttlSeconds }),
   };
+}
+
+/** Damaged objects are in no index, and do no harm to the others. */
+function readable(entry: Entry, read: (object: Entry['object']) => string): string {
+  try {
+    return read(entry.object);
+  } catch (error) {
+    if (error instanceof StoreCorrupt) return '';
+    throw error;
+  }
 }
 
 /** Groups with kinds whose names have colons or end in a dot. */

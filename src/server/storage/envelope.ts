@@ -6,6 +6,8 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { nullEmpties } from './empties.ts';
 import { StoreCorrupt } from '../../store/store.ts';
+import { isEncrypted } from './encryption/transformer.ts';
+import { whyUnreadable } from './unreadable.ts';
 
 export interface StorageCodec {
   /** The form in which the object will be read again: fields in order, zero values as upstream has them. */
@@ -17,6 +19,13 @@ export interface StorageCodec {
 }
 
 function decode(value: Uint8Array): KubeObject {
+  const why = whyUnreadable(value);
+  if (why !== undefined) throw new StoreCorrupt('registry', why);
+  if (isEncrypted(value))
+    throw new StoreCorrupt(
+      'registry',
+      'the value is encrypted, and no --encryption-provider-config says how to read it',
+    );
   try {
     if (isEnveloped(value)) return decodeProtobuf(value).object as unknown as KubeObject;
     return JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as KubeObject;

@@ -52,11 +52,13 @@ export interface ObjectsOptions {
    */
   readonly exclusive: boolean;
   readonly clock: Clock;
+  /** Whether a stored value is to be written anew although the object stays as it is (its encryption key has changed). */
+  readonly stale?: (key: string) => Promise<boolean>;
 }
 
 const maxAttempts = 100;
 
-export function objects({ store, feed, exclusive, clock }: ObjectsOptions): Objects {
+export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions): Objects {
   const leases = leasePool(store, clock);
 
   function entryOf(collection: Collection, kv: KeyValue): Entry {
@@ -106,7 +108,7 @@ export function objects({ store, feed, exclusive, clock }: ObjectsOptions): Obje
         }
         const before: Entry = entry;
         const next = await change(before);
-        if (next === before.object) return before;
+        if (next === before.object && !(await stale?.(full))) return before;
         const result = await asStatus(
           store.transact({
             compare: [{ key: full, target: 'modRevision', is: '=', value: before.revision }],
