@@ -145,11 +145,12 @@ async function play(run: Run, step: Step): Promise<Answer> {
   }
 }
 
-/** What went otherwise than recorded, an entry a step; empty when all went as recorded. */
+/** What went otherwise than recorded, an entry a step; empty when all went as recorded. `atMost`: it ends after so many. */
 export async function replayScenario(
   target: Target,
   scenario: Scenario,
   runId: string,
+  atMost = Infinity,
 ): Promise<{ step: number; lines: string[] }[]> {
   const run: Run = { target, variables: { RUN: runId }, normaliser: new Normaliser() };
   const failed: { step: number; lines: string[] }[] = [];
@@ -164,6 +165,7 @@ export async function replayScenario(
     answer = JSON.parse(JSON.stringify(answer).replaceAll(runId, '<run>')) as Answer;
     const lines = compare(step, scenario.answers[index]!, answer);
     if (lines.length > 0) failed.push({ step: index, lines });
+    if (failed.length >= atMost) break;
   }
   return failed;
 }

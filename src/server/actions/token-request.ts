@@ -45,12 +45,12 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       if (body === undefined) throw badRequest('the request has no body');
       const wanted = checkKind(body, kind) as unknown as TokenRequest & KubeObject;
       const given = wanted.metadata as Partial<KubeObject['metadata']>;
+      if (given.namespace && given.namespace !== namespace)
+        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
       if (given.name && given.name !== name)
         throw invalid(kind, name, [
           fieldError.invalid('metadata.name', given.name, 'must match the service account name if specified'),
         ]);
-      if (given.namespace && given.namespace !== namespace)
-        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
       await admitAction(parts, request, served, wanted, options.dryRun);
       const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${name}`)?.object;
       if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name);
