@@ -83,6 +83,7 @@ export function certificateRequestProblem(der: Buffer): string | undefined {
     expect(subject, sequence);
     const id = expect(childrenOf(expect(algorithm, sequence))[0], oid).content.toString('hex');
     const bits = expect(signature, bitString).content;
+    if (bits[0] !== 0) throw new Malformed('a signature has whole bytes');
     const key = createPublicKey({ key: expect(spki, sequence).whole, format: 'der', type: 'spki' });
     if (!Object.hasOwn(algorithms, id)) return 'the signature algorithm is not supported';
     const valid = algorithms[id]!(info!.whole, key, bits.subarray(1));

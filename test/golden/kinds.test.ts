@@ -15,9 +15,15 @@ const decidedElsewhere: Readonly<Record<string, number>> = {
   'objects-core-service-clusterip': 6,
   'objects-core-service-nodeport': 6,
   'objects-groups-lease': 1,
+  'objects-groups-priorityclass': 2,
 };
 
-const groups = ['hpa', 'pdb', 'lease', 'event', 'endpointslice'].map((kind) => ['objects-groups', kind] as const);
+const groups = [
+  ...['hpa', 'pdb', 'lease', 'event', 'endpointslice'],
+  ...['ingress', 'servicecidr', 'clusterrole', 'clustertrustbundle', 'csi', 'csr', 'storageclass', 'volumeattachment'],
+  ...['priorityclass', 'flowschema', 'apiservice', 'vap', 'map', 'mutatingwebhook', 'validatingwebhook'],
+  ...['deviceclass', 'devicetaintrule', 'resourceclaim', 'resourceslice'],
+].map((kind) => ['objects-groups', kind] as const);
 
 for (const [area, kind] of [['objects-core', ''], ...groups] as const)
   test(`${area} ${kind}`, () => {

@@ -31,7 +31,12 @@ function targetOf(path: string): Target | undefined {
 
 type Json = Record<string, unknown>;
 
-const contextOf = { nowMs: 0, user: 'admin', requester: { name: 'admin', groups: [] }, dryRun: false };
+const contextOf = {
+  nowMs: 0,
+  user: 'admin',
+  requester: { name: 'admin', uid: 'admin-uid', groups: ['system:masters', 'system:authenticated'] },
+  dryRun: false,
+};
 
 /** Pods pass admission before they are validated: what it fills in, validation expects. */
 function admit(obj: KubeObject): void {
