@@ -90,14 +90,21 @@ export function certificateApprover(
     async reconcile(key, signal) {
       const csr = cache.get(key);
       if (!csr || csr.status?.certificate || has(csr, 'Approved') || has(csr, 'Denied')) return undefined;
+      if (csr.spec.signerName !== signers.kubeletClient && !approveServing) return undefined;
       const message = await reasonToApprove(csr, signal);
-      if (message === undefined) return undefined;
+      if (message === undefined) return { afterMs: askAgainMs(csr, context.clock.now()) };
       const condition = { type: 'Approved', status: 'True', reason: 'AutoApproved', message };
       const approved = withCondition(csr, condition, context.clock.now());
       await writer.update(approved, { subresource: 'approval', signal }).catch(ignoreNotFound);
       return undefined;
     },
   };
+}
+
+/** Rights may be granted later on: asked again, less and less often as the request grows old. */
+function askAgainMs(csr: Request, nowMs: number): number {
+  const ageMs = nowMs - (parseTimestamp(csr.metadata.creationTimestamp) ?? nowMs);
+  return Math.min(Math.max(ageMs, 1000), 300_000);
 }
 
 /** Clocks of others may be a little behind. */

@@ -58,7 +58,8 @@ export function endpointSliceMirroringController(context: ControllerContext): Co
             signal,
           });
         for (const { slice, content } of plan.update) {
-          const metadata = { ...slice.metadata, labels, annotations };
+          const { generateName: _, ...kept } = slice.metadata;
+          const metadata = { ...kept, labels, annotations };
           await writer.update({ ...slice, ...bodyOf(content), metadata } as Frozen<EndpointSlice>, { signal });
         }
         for (const gone of plan.remove)

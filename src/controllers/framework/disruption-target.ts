@@ -17,6 +17,7 @@ export function disruptionPatch(
   why: DisruptionReason | undefined,
   phase: string | undefined,
   nowMs: number,
+  sayGeneration = true,
 ): Partial<PodStatus> | undefined {
   const marked = podCondition(pod, 'DisruptionTarget')?.status === 'True';
   const condition = {
@@ -24,7 +25,7 @@ export function disruptionPatch(
     status: 'True',
     ...why,
     lastTransitionTime: timestamp(nowMs),
-    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+    ...(sayGeneration && pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
   };
   const patch: Partial<PodStatus> = {
     ...(phase !== undefined && phase !== pod.status?.phase && { phase }),

@@ -142,7 +142,7 @@ export function deviceTaintEvictionController(context: ControllerContext): Contr
   async function evict(pod: Frozen<Pod>, eviction: Eviction, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
     recorder.event(pod, 'Normal', 'DeviceTaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
-    await endPod(podWriter, pod, disruptionPatch(pod, why, undefined, clock.now()), undefined, signal);
+    await endPod(podWriter, pod, disruptionPatch(pod, why, undefined, clock.now(), false), undefined, signal);
     for (const rule of eviction.rules) {
       const known = evicted.get(rule) ?? new Set();
       evicted.set(rule, known.add(uid));

@@ -48,7 +48,7 @@ export function planClaim(
   const isProtected = claim.metadata.finalizers?.includes(protectionFinalizer) ?? false;
   return {
     ...(changes && { status }),
-    dropFinalizer: isProtected && isFree,
+    dropFinalizer: isProtected && isFree && (gaveBack || isTerminating(claim)),
     remove: ownerIsDone && isFree && !isTerminating(claim),
   };
 }

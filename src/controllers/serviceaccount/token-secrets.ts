@@ -5,6 +5,8 @@ import { secrets, serviceAccounts } from '../../api/generated/resources.ts';
 import { isNotFound } from '../../api/status-error.ts';
 import { type Controller, type ControllerContext, watching } from '../framework/controller.ts';
 
+/** Keys of Secrets that are gone and may still be listed by their account, in a queue of Secrets. */
+const listedPrefix = 'listed:';
 const type = 'kubernetes.io/service-account-token';
 const nameAnnotation = 'kubernetes.io/service-account.name';
 const uidAnnotation = 'kubernetes.io/service-account.uid';
@@ -68,10 +70,30 @@ export function serviceAccountTokenController(
     });
   }
 
+  /** An account lists no Secret that is gone. */
+  async function unlist({ namespace, name }: ObjectKey, signal: AbortSignal): Promise<void> {
+    const [, accountName = '', secretName = ''] = name.split(':');
+    try {
+      const account = await context.client.resource(serviceAccounts).get({ namespace, name: accountName }, { signal });
+      const left = account.secrets?.filter((secret) => secret.name !== secretName) ?? [];
+      if (left.length === (account.secrets?.length ?? 0)) return;
+      if (secretCache.get({ namespace, name: secretName }) !== undefined) return;
+      const { secrets: _, ...rest } = account;
+      const next = { ...rest, ...(left.length > 0 && { secrets: left }) };
+      await context.client.resource(serviceAccounts).update(next as Frozen<ServiceAccount>, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
   return {
     name: 'serviceaccount-token-controller',
     watches: [
-      watching(secretCache, (secret) => [{ namespace: secret.metadata.namespace ?? '', name: secret.metadata.name }]),
+      watching(secretCache, (secret) => {
+        const key = { namespace: secret.metadata.namespace ?? '', name: secret.metadata.name };
+        if (secretCache.get(key) !== undefined) return [key];
+        return [key, { ...key, name: `${listedPrefix}${accountKey(secret).name}:${key.name}` }];
+      }),
       watching(accounts, (account) =>
         secretCache
           .list(account.metadata.namespace)
@@ -80,6 +102,10 @@ export function serviceAccountTokenController(
       ),
     ],
     async reconcile(key, signal) {
+      if (key.name.startsWith(listedPrefix)) {
+        await unlist(key, signal);
+        return undefined;
+      }
       const secret = secretCache.get(key);
       if (!secret || accountKey(secret).name === '') return undefined;
       const account = accounts.get(accountKey(secret));

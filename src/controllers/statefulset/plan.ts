@@ -141,11 +141,8 @@ export function planStatus(
   let currentReplicas = alive.filter((pod) => hashOf(pod) === current).length;
   const updatedReplicas = alive.filter((pod) => hashOf(pod) === update).length;
   const desired = set.spec.replicas ?? 1;
-  const isDone =
-    set.spec.updateStrategy?.type !== 'OnDelete' &&
-    updatedReplicas === desired &&
-    ready.length === desired &&
-    pods.length === desired;
+  // By hand (OnDelete) or by us: when every pod is new, the new revision is the current one.
+  const isDone = updatedReplicas === desired && ready.length === desired && pods.length === desired;
   if (isDone) currentReplicas = updatedReplicas;
   return {
     observedGeneration: set.metadata.generation ?? 0,

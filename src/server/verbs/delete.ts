@@ -107,9 +107,14 @@ export async function removeOne(
   // Marking may be needed or not, as the newest object says: try to delete, and mark when it turns out that it must wait.
   for (;;) {
     let waits = false;
+    const announced =
+      rules.gracePeriodSeconds === undefined
+        ? undefined
+        : await announceEnd(parts, served, key, choices, request.arrivedMs, admit);
     try {
       const entry = await parts.objects.delete(collection, key, async (current) => {
-        await admit(current);
+        // What was announced is admitted, in the version that its announcement made.
+        if (current.revision !== announced?.revision) await admit(current);
         waits = mark(served, current.object, choices, request.arrivedMs) !== undefined;
         if (waits) throw mustWait;
       });
@@ -143,6 +148,23 @@ function lastState(rules: Resource, entry: Entry, nowMs: number): Entry {
       ...(generation !== undefined && metadata.deletionTimestamp === undefined && { generation: generation + 1 }),
     },
   } as Frozen<KubeObject>);
+}
+
+/** Such kinds are seen by watchers with a grace of none before they go: the object is written once more. */
+async function announceEnd(
+  parts: Parts,
+  served: Served,
+  key: string,
+  choices: DeleteChoices,
+  nowMs: number,
+  admit: (entry: Entry) => Promise<void>,
+): Promise<Entry> {
+  return parts.objects.update(served.collection!, key, async (current) => {
+    await admit(current);
+    if (mark(served, current.object, choices, nowMs) !== undefined) return current.object;
+    if (current.object.metadata.deletionGracePeriodSeconds === 0) return current.object;
+    return lastState(rulesOf(served), current, nowMs).object as KubeObject;
+  });
 }
 
 const mustWait = new Error('deletion must wait');

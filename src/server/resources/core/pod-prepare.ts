@@ -8,6 +8,8 @@ import type {
   Probe,
 } from '../../../api/generated/core.v1.ts';
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
+import { timeOf } from '../../../api/time.ts';
+import type { StrategyContext } from '../../resource.ts';
 import { applyPodLevelRequests } from '../../../api/defaults/pod-spec.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { qosClassOf } from '../../../api/validation/pod-qos.ts';
@@ -60,7 +62,7 @@ function dropProbeFields(handler: (Probe & LifecycleHandler) | LifecycleHandler 
   if (handler && 'grpc' in handler && handler.grpc) delete handler.grpc.mode;
 }
 
-export function preparePodForCreate(pod: Pod): void {
+export function preparePodForCreate(pod: Pod, { nowMs }: StrategyContext): void {
   const { spec } = pod;
   if (spec === undefined) return;
   applyPodLevelRequests(spec);
@@ -75,7 +77,7 @@ export function preparePodForCreate(pod: Pod): void {
         status: 'False',
         reason: 'SchedulingGated',
         message: 'Scheduling is blocked due to non-empty scheduling gates',
-        observedGeneration: 1,
+        lastTransitionTime: timeOf(nowMs),
       },
     ];
   selectByLabelKeys(pod);
