@@ -17,6 +17,7 @@ import { bindingActions } from './actions/binding.ts';
 import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
+import { keepApiServiceConditions } from './bootstrap/api-service-conditions.ts';
 import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
 import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
@@ -239,6 +240,12 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         if (schemas !== undefined && levels !== undefined)
           group.run('flow schemas', (inner) =>
             keepFlowSchemaConditions({ schemas, levels, transport: self, clock, log }, inner),
+          );
+        const apiServices = catalog.kind('apiregistration.k8s.io', 'v1', 'APIService')?.collection?.cache;
+        const services = catalog.kind('', 'v1', 'Service')?.collection?.cache;
+        if (apiServices !== undefined && services !== undefined)
+          group.run('api services', (inner) =>
+            keepApiServiceConditions({ apiServices, services, transport: self, clock, log }, inner),
           );
         group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);

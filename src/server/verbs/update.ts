@@ -47,8 +47,13 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
       return { next: thaw(next as Frozen<KubeObject>) as KubeObject, recorded: false };
     });
   } catch (error) {
-    if (isNotFound(error) && rules.createOnUpdate === true && subresource === '' && isAbout(error, name))
-      return createObject(parts, request, served, structuredClone(object), options);
+    if (isNotFound(error) && rules.createOnUpdate === true && subresource === '' && isAbout(error, name)) {
+      const made = structuredClone(object);
+      const metadata: Partial<KubeObject['metadata']> = made.metadata;
+      // There is no version that it could be of: upstream takes it all the same.
+      delete metadata.resourceVersion;
+      return createObject(parts, request, served, made, options);
+    }
     throw error;
   }
 }

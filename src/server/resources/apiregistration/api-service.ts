@@ -1,5 +1,6 @@
 // Owns the kind APIService. Whether a service answers is found out elsewhere.
 import type { APIService } from '../../../api/generated/apiregistration.v1.ts';
+import type { Time } from '../../../api/generated/meta.v1.ts';
 import { apiServices } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
@@ -64,14 +65,26 @@ function availableText({ status }: Frozen<APIService>): string {
     : `${available.status} (${available.reason})`;
 }
 
+/** What this server serves itself is available from the start. */
+function localCondition(nowMs: number): NonNullable<APIService['status']['conditions']>[number] {
+  return {
+    type: 'Available',
+    status: 'True',
+    lastTransitionTime: `${new Date(nowMs).toISOString().slice(0, 19)}Z` as unknown as Time,
+    reason: 'Local',
+    message: 'Local APIServices are always available',
+  };
+}
+
 export const apiService = defineResource<APIService>(apiServices, {
   categories: ['api-extensions'],
   validateName: nameIsPathSegment,
   applyDefaults({ spec }) {
     if (spec?.service) spec.service.port ??= 443;
   },
-  prepareForCreate(obj) {
+  prepareForCreate(obj, { nowMs }) {
     obj.status = {};
+    if (!obj.spec?.service) obj.status.conditions = [localCondition(nowMs)];
   },
   prepareForUpdate: (next, prev) => keep(next, prev, 'status'),
   validate: (obj) => validate(obj).list,
