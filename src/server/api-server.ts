@@ -4,7 +4,9 @@ import type { Transport } from '../client/transport.ts';
 import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
+import { composeAudit } from './audit/compose.ts';
 import { callout } from './callout.ts';
+import { fairness } from './flowcontrol/fairness.ts';
 import { admission } from './admission/admission.ts';
 import { podResizeCheck } from './admission/pod-resize.ts';
 import { roleEscalation } from './admission/role-escalation.ts';
@@ -27,7 +29,7 @@ import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
 import { authenticationConfig } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
-import { limitStage } from './stages/limit.ts';
+import { type Limit, limitStage } from './stages/limit.ts';
 import { Encryption } from './storage/encryption/encryption.ts';
 import { openIdPaths } from './openid.ts';
 import { impersonation } from './stages/impersonate.ts';
@@ -151,15 +153,32 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     { name: 'shutdown', on: ['readyz'] as const, check: () => (readiness.stopping ? 'shutting down' : undefined) },
   ];
   let port = options.securePort;
-  const limit = limitStage(options.maxInflight ?? 600);
+  const limit: Limit =
+    options.priorityAndFairness === false
+      ? limitStage(options.maxInflight ?? 600)
+      : fairness({
+          catalog,
+          clock,
+          concurrency: options.maxInflight ?? 600,
+          ...(deps.metrics && { metrics: deps.metrics }),
+        });
+  const noting = composeAudit(options.audit, {
+    clock,
+    random,
+    log,
+    callout: calls,
+    ...(deps.metrics && { metrics: deps.metrics }),
+  });
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
-    limit.stage,
+    ...(noting === undefined ? [] : [noting.stage]),
     impersonation(authorizers),
-    authorizeStage(authorizers),
+    limit.stage,
+    authorizeStage(authorizers, noting !== undefined),
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
       rootPaths(catalog),
+      ...(limit.debug === undefined ? [] : [limit.debug]),
       healthPaths(checks),
       openApiPaths(),
       exactPaths({
@@ -173,6 +192,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   ];
   const line = pipeline(stages, log.child('requests'), [
     limit.watcher,
+    ...(noting === undefined ? [] : [noting.watcher]),
     ...(deps.metrics === undefined ? [] : [requestMetrics(deps.metrics, clock)]),
   ]);
   const transport = httpTransport(line, clock, random);
@@ -205,6 +225,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       // A store of this process drops its history by itself.
       if (!deps.exclusiveStore && intervalMs > 0)
         group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
+      noting?.run(group);
       await follow.loaded;
       await custom.restore();
       group.run('custom kinds', (inner) => custom.run(inner));

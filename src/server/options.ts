@@ -5,6 +5,7 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Action } from './action.ts';
+import type { AuditOptions } from './audit/compose.ts';
 import type { EncryptionOptions } from './storage/encryption/encryption.ts';
 
 export type AuthorizationMode = 'Node' | 'RBAC' | 'AlwaysAllow' | 'AlwaysDeny';
@@ -54,6 +55,10 @@ export interface ApiServerOptions {
   readonly disableAdmissionPlugins?: readonly string[];
   /** --admission-control-config-file: each plugin's configuration, parsed. */
   readonly admissionConfig?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** --audit-*: absent, nothing is noted. */
+  readonly audit?: AuditOptions;
+  /** --enable-priority-and-fairness; default true. Without it only the bound on requests under way. */
+  readonly priorityAndFairness?: boolean;
   /** --event-ttl in seconds; default one hour. */
   readonly eventTtlSeconds?: number;
   /** --min-request-timeout in seconds; default 1800. */

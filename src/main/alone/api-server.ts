@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
-import { admissionConfiguration } from './access-files.ts';
+import { admissionConfiguration, auditSettings } from './access-files.ts';
 import { type AloneDeps, commonFlags, given, textOf } from './alone.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
@@ -34,6 +34,15 @@ export const apiServerFlags = {
     default: 'true',
   },
   'api-audiences': { type: 'list', help: 'identifiers of the API, audiences of tokens for it' },
+  'audit-log-maxage': { type: 'number', help: 'days that rotated audit logs are kept; 0 for ever' },
+  'audit-log-maxbackup': { type: 'number', help: 'rotated audit logs that are kept; 0 all' },
+  'audit-log-maxsize': { type: 'number', help: 'megabytes at which the audit log is rotated' },
+  'audit-log-path': { type: 'text', help: 'file of the audit log; - is standard output' },
+  'audit-policy-file': { type: 'text', help: 'what is audited (Policy of audit.k8s.io/v1)' },
+  'audit-webhook-batch-max-size': { type: 'number', help: 'audit events in one batch' },
+  'audit-webhook-batch-max-wait': { type: 'duration', help: 'how long a batch is waited for' },
+  'audit-webhook-config-file': { type: 'text', help: 'kubeconfig of the webhook that takes audit events' },
+  'audit-webhook-initial-backoff': { type: 'duration', help: 'wait before the second try of a batch' },
   'authorization-mode': { type: 'list', help: 'Node, RBAC, AlwaysAllow, AlwaysDeny, in order', default: 'Node,RBAC' },
   'bind-address': { type: 'text', help: 'address to listen on', default: '0.0.0.0' },
   'cert-dir': {
@@ -49,7 +58,7 @@ export const apiServerFlags = {
   'disable-admission-plugins': { type: 'list', help: 'plugins to leave out' },
   'enable-admission-plugins': { type: 'list', help: 'plugins beside the default ones' },
   'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
-  'enable-priority-and-fairness': unneeded('fair queuing of requests', 'it is always on', 'switch'),
+  'enable-priority-and-fairness': { type: 'switch', help: 'fair queuing of requests', default: 'true' },
   'encryption-provider-config': {
     type: 'text',
     help: 'file with the EncryptionConfiguration: how values are encrypted at rest',
@@ -171,6 +180,17 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
   return {
     serviceAccounts: serviceAccounts(flags),
     ...admissionConfiguration(flags['admission-control-config-file']),
+    ...auditSettings({
+      policy: flags['audit-policy-file'],
+      log: flags['audit-log-path'],
+      maxAgeDays: flags['audit-log-maxage'],
+      maxBackups: flags['audit-log-maxbackup'],
+      maxSizeMegabytes: flags['audit-log-maxsize'],
+      webhook: flags['audit-webhook-config-file'],
+      maxBatch: flags['audit-webhook-batch-max-size'],
+      maxWaitMs: flags['audit-webhook-batch-max-wait'],
+      initialBackoffMs: flags['audit-webhook-initial-backoff'],
+    }),
     ...given({
       bindAddress: flags['bind-address'],
       clientCa: textOf(flags['client-ca-file']),
@@ -185,6 +205,7 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,
       minRequestTimeoutSeconds: flags['min-request-timeout'],
       maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
+      priorityAndFairness: flags['enable-priority-and-fairness'],
       encryption: encryptionOf(flags),
       compactionIntervalMs: flags['etcd-compaction-interval'],
       shutdownGraceMs: flags['shutdown-delay-duration'],

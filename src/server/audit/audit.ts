@@ -55,7 +55,11 @@ function codeOf(answer: ApiAnswer): number {
   return 'code' in answer ? answer.code : 200;
 }
 
-export function audit(policy: AuditPolicy, sinks: readonly AuditSink[], deps: { readonly clock: Clock; readonly random: Random; readonly metrics?: MetricsRegistry }): Audit {
+export function audit(
+  policy: AuditPolicy,
+  sinks: readonly AuditSink[],
+  deps: { readonly clock: Clock; readonly random: Random; readonly metrics?: MetricsRegistry },
+): Audit {
   const { clock, random, metrics } = deps;
   const noted = new WeakMap<ApiRequest, Noted>();
   const events = metrics?.counter('apiserver_audit_event_total', 'Audit events made and handed to the sinks.');
@@ -71,8 +75,9 @@ export function audit(policy: AuditPolicy, sinks: readonly AuditSink[], deps: { 
     noted.set(request, made);
     const { body } = request;
     if ((judgement.level === 'Request' || judgement.level === 'RequestResponse') && body?.type === 'bytes') {
-      const read = async (): Promise<Uint8Array> => (made.body = await body.read());
-      (request as { body: ApiRequest['body'] }).body = { type: 'bytes', read };
+      // The transport hands out one and the same body: what the verb reads is kept for the events.
+      const read = body.read.bind(body);
+      (body as { read: () => Promise<Uint8Array> }).read = async () => (made.body = await read());
     }
     return made;
   }
@@ -85,7 +90,10 @@ export function audit(policy: AuditPolicy, sinks: readonly AuditSink[], deps: { 
     const withObjects = judgement.level !== 'Metadata' && stage !== 'RequestReceived';
     const sent = withObjects ? sentObject(request, body) : undefined;
     const search = query.toString();
-    const status = answer?.type === 'object' && codeOf(answer) >= 400 ? (answer.object as { status?: string; reason?: string; message?: string }) : undefined;
+    const status =
+      answer?.type === 'object' && codeOf(answer) >= 400
+        ? (answer.object as { status?: string; reason?: string; message?: string })
+        : undefined;
     const event = {
       kind: 'Event',
       apiVersion: 'audit.k8s.io/v1',
@@ -116,7 +124,8 @@ export function audit(policy: AuditPolicy, sinks: readonly AuditSink[], deps: { 
         },
       }),
       ...(sent !== undefined && { requestObject: clean(sent) }),
-      ...(judgement.level === 'RequestResponse' && answer !== undefined && { responseObject: clean(responseObject(answer)) }),
+      ...(judgement.level === 'RequestResponse' &&
+        answer !== undefined && { responseObject: clean(responseObject(answer)) }),
       requestReceivedTimestamp: micro(request.arrivedMs),
       stageTimestamp: micro(clock.now()),
       ...(request.annotations !== undefined && { annotations: Object.fromEntries(request.annotations) }),
@@ -154,7 +163,9 @@ function sentObject(request: ApiRequest, body: Uint8Array | undefined): unknown 
   const header = request.headers['content-type'];
   const type = (typeof header === 'string' ? header : 'application/json').split(';')[0]!.trim();
   try {
-    return type.includes('json') ? JSON.parse(Buffer.from(body).toString('utf8')) : decodeBytes(body, type, undefined).object;
+    return type.includes('json')
+      ? JSON.parse(Buffer.from(body).toString('utf8'))
+      : decodeBytes(body, type, undefined).object;
   } catch (error) {
     if (error instanceof SyntaxError || isStatusError(error)) return { unreadable: true, contentType: type };
     throw error;

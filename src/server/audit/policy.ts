@@ -41,7 +41,8 @@ export function auditPolicy(given: Readonly<Record<string, unknown>>): AuditPoli
   const rules = given['rules'];
   if (!Array.isArray(rules) || rules.length === 0) throw new Error('the audit policy has no rules');
   rules.forEach((rule: AuditRule, at) => {
-    if (!levels.has(rule.level)) throw new Error(`audit policy: rules[${at}].level ${JSON.stringify(rule.level)} is none`);
+    if (!levels.has(rule.level))
+      throw new Error(`audit policy: rules[${at}].level ${JSON.stringify(rule.level)} is none`);
     if (rule.nonResourceURLs !== undefined && (rule.resources !== undefined || rule.namespaces !== undefined))
       throw new Error(`audit policy: rules[${at}] mixes resources and nonResourceURLs`);
   });
@@ -51,7 +52,10 @@ export function auditPolicy(given: Readonly<Record<string, unknown>>): AuditPoli
 const within = (list: readonly string[] | undefined, value: string): boolean =>
   list === undefined || list.length === 0 || list.includes(value);
 
-function resourceFits({ group = '', resources, resourceNames }: NonNullable<AuditRule['resources']>[number], { info }: ApiRequest): boolean {
+function resourceFits(
+  { group = '', resources, resourceNames }: NonNullable<AuditRule['resources']>[number],
+  { info }: ApiRequest,
+): boolean {
   if (group !== '*' && group !== info.group) return false;
   if (resourceNames !== undefined && resourceNames.length > 0 && !resourceNames.includes(info.name)) return false;
   if (resources === undefined || resources.length === 0) return true;
@@ -65,14 +69,21 @@ function resourceFits({ group = '', resources, resourceNames }: NonNullable<Audi
 }
 
 function urlFits(patterns: readonly string[], path: string): boolean {
-  return patterns.some((pattern) => pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1))));
+  return patterns.some(
+    (pattern) =>
+      pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1))),
+  );
 }
 
 function fits(rule: AuditRule, request: ApiRequest): boolean {
   const { info } = request;
   const user = request.impersonator ?? request.user;
   if (!within(rule.users, user.name) || !within(rule.verbs, info.verb)) return false;
-  if (rule.userGroups !== undefined && rule.userGroups.length > 0 && !rule.userGroups.some((group) => user.groups.includes(group)))
+  if (
+    rule.userGroups !== undefined &&
+    rule.userGroups.length > 0 &&
+    !rule.userGroups.some((group) => user.groups.includes(group))
+  )
     return false;
   if (!info.isResource) {
     if (rule.resources !== undefined || rule.namespaces !== undefined) return false;
@@ -80,11 +91,18 @@ function fits(rule: AuditRule, request: ApiRequest): boolean {
   }
   if (rule.nonResourceURLs !== undefined && rule.nonResourceURLs.length > 0) return false;
   if (!within(rule.namespaces, info.namespace)) return false;
-  return rule.resources === undefined || rule.resources.length === 0 || rule.resources.some((wanted) => resourceFits(wanted, request));
+  return (
+    rule.resources === undefined ||
+    rule.resources.length === 0 ||
+    rule.resources.some((wanted) => resourceFits(wanted, request))
+  );
 }
 
 /** No rule: nothing is noted. */
-export function judge({ rules, omitStages = [], omitManagedFields = false }: AuditPolicy, request: ApiRequest): Judgement {
+export function judge(
+  { rules, omitStages = [], omitManagedFields = false }: AuditPolicy,
+  request: ApiRequest,
+): Judgement {
   const rule = rules.find((candidate) => fits(candidate, request));
   return {
     level: rule?.level ?? 'None',

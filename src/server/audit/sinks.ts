@@ -33,7 +33,12 @@ interface Batching {
 }
 
 /** Collects events and hands them on in batches, one batch at a time. */
-function batches(name: string, { maxQueue, maxBatch, maxWaitMs }: Batching, clock: Clock, send: (events: readonly object[]) => Promise<void>): AuditSink {
+function batches(
+  name: string,
+  { maxQueue, maxBatch, maxWaitMs }: Batching,
+  clock: Clock,
+  send: (events: readonly object[]) => Promise<void>,
+): AuditSink {
   const queue: object[] = [];
   let wake: (() => void) | undefined;
   async function drain(): Promise<void> {
@@ -74,7 +79,10 @@ export function logFileSink(options: LogFileOptions, clock: Clock, log: Logger):
     await rename(path, `${stem}-${stamp}${extension}`);
     size = 0;
     const prefix = `${basename(stem)}-`;
-    const old = (await readdir(dirname(path))).filter((name) => name.startsWith(prefix) && name.endsWith(extension)).sort().reverse();
+    const old = (await readdir(dirname(path)))
+      .filter((name) => name.startsWith(prefix) && name.endsWith(extension))
+      .sort()
+      .reverse();
     for (const [at, name] of old.entries()) {
       const full = join(dirname(path), name);
       const isOld = maxAgeDays > 0 && clock.now() - (await stat(full)).mtimeMs > maxAgeDays * 86_400_000;

@@ -74,9 +74,22 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
   let known = new WeakMap<UserInfo, Map<string, Flow | 'none'>>();
   const held = new WeakMap<ApiRequest, { readonly level: string; readonly seats: number }>();
   const labels = ['flow_schema', 'priority_level'];
-  const dispatched = metrics?.counters('apiserver_flowcontrol_dispatched_requests_total', 'Requests that began to be served.', labels);
-  const rejected = metrics?.counters('apiserver_flowcontrol_rejected_requests_total', 'Requests that were told to come back.', [...labels, 'reason']);
-  const waits = metrics?.histograms('apiserver_flowcontrol_request_wait_duration_seconds', 'How long requests waited in a queue.', [...labels, 'execute'], [0, 0.005, 0.02, 0.1, 0.5, 1, 5, 15]);
+  const dispatched = metrics?.counters(
+    'apiserver_flowcontrol_dispatched_requests_total',
+    'Requests that began to be served.',
+    labels,
+  );
+  const rejected = metrics?.counters(
+    'apiserver_flowcontrol_rejected_requests_total',
+    'Requests that were told to come back.',
+    [...labels, 'reason'],
+  );
+  const waits = metrics?.histograms(
+    'apiserver_flowcontrol_request_wait_duration_seconds',
+    'How long requests waited in a queue.',
+    [...labels, 'execute'],
+    [0, 0.005, 0.02, 0.1, 0.5, 1, 5, 15],
+  );
 
   const changed = (): void => {
     sorted = undefined;
@@ -117,7 +130,8 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
 
   function classify(request: ApiRequest): Flow | 'none' {
     const schema = schemaFor((sorted ??= ordered(schemas.values())), request);
-    const level = schema && (seats.levels.get(schema.spec?.priorityLevelConfiguration.name ?? '') ?? seats.levels.get('catch-all'));
+    const level =
+      schema && (seats.levels.get(schema.spec?.priorityLevelConfiguration.name ?? '') ?? seats.levels.get('catch-all'));
     if (schema === undefined || level === undefined) return 'none';
     const id = `${schema.metadata.name}/${distinguisher(schema, request)}`;
     return { schema: schema.metadata.name, level, id, hash: hashOf(id) };
@@ -241,7 +255,17 @@ function dump(seats: Seats, path: string) {
     case 'dump_priority_levels':
       return plainText(
         table(
-          ['PriorityLevelName', 'ActiveQueues', 'IsIdle', 'IsQuiescing', 'WaitingRequests', 'ExecutingRequests', 'DispatchedRequests', 'RejectedRequests', 'NominalSeats'],
+          [
+            'PriorityLevelName',
+            'ActiveQueues',
+            'IsIdle',
+            'IsQuiescing',
+            'WaitingRequests',
+            'ExecutingRequests',
+            'DispatchedRequests',
+            'RejectedRequests',
+            'NominalSeats',
+          ],
           all.map((level) => [
             level.config.name,
             level.queues.filter(({ waiting }) => waiting.length > 0).length,
@@ -259,7 +283,9 @@ function dump(seats: Seats, path: string) {
       return plainText(
         table(
           ['PriorityLevelName', 'Index', 'PendingRequests', 'VirtualStart'],
-          all.flatMap(({ config, queues }) => queues.map(({ waiting, served }, at) => [config.name, at, waiting.length, served])),
+          all.flatMap(({ config, queues }) =>
+            queues.map(({ waiting, served }, at) => [config.name, at, waiting.length, served]),
+          ),
         ),
       );
     case 'dump_requests':
@@ -267,7 +293,9 @@ function dump(seats: Seats, path: string) {
         table(
           ['PriorityLevelName', 'QueueIndex', 'RequestIndexInQueue', 'FlowDistinguisher', 'Seats'],
           all.flatMap(({ config, queues }) =>
-            queues.flatMap(({ waiting }, at) => waiting.map(({ flow, seats: count }, index) => [config.name, at, index, flow, count])),
+            queues.flatMap(({ waiting }, at) =>
+              waiting.map(({ flow, seats: count }, index) => [config.name, at, index, flow, count]),
+            ),
           ),
         ),
       );

@@ -10,18 +10,26 @@ import { allowed, attributesOf } from '../authz/authorizer.ts';
 import type { Stage } from '../pipeline.ts';
 import type { ApiRequest } from '../request.ts';
 
-export function authorizeStage(authorizers: readonly Authorizer[]): Stage {
+/** `noting`: the decision is told to the audit log. */
+export function authorizeStage(authorizers: readonly Authorizer[], noting = false): Stage {
   return {
     name: 'authorize',
     run(request) {
       const attributes = attributesFor(request);
       const decision = allowed(authorizers, attributes);
       const conclude = (isAllowed: boolean): void => {
+        if (noting) note(request, isAllowed, reasonOf(authorizers, attributes));
         if (!isAllowed) throw refusal(attributes, reasonOf(authorizers, attributes));
       };
       return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
     },
   };
+}
+
+function note(request: ApiRequest, isAllowed: boolean, reason: string): void {
+  request.annotations ??= new Map();
+  request.annotations.set('authorization.k8s.io/decision', isAllowed ? 'allow' : 'forbid');
+  request.annotations.set('authorization.k8s.io/reason', reason);
 }
 
 const selective: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);

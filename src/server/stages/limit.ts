@@ -1,11 +1,14 @@
 // Owns the bound on requests under way: more than that are told to come back. Watches and requests of this process do not count.
 import { statusError } from '../../api/status-error.ts';
+import type { PathHandler } from '../paths.ts';
 import type { Stage, Watcher } from '../pipeline.ts';
 import type { ApiRequest } from '../request.ts';
 
 export interface Limit {
   readonly stage: Stage;
   readonly watcher: Watcher;
+  /** What it is doing now, for people. */
+  readonly debug?: PathHandler;
 }
 
 function counts({ info, peer }: ApiRequest): boolean {
