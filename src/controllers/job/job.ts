@@ -208,7 +208,13 @@ class JobWorker {
     if (!final.failed) delete final.failed;
     const left = this.#podCache.indexed('controller', job.metadata.uid);
     setRunning(final, tally(job, left));
-    const isOver = !left.some((pod) => isPodActive(pod) || (isTerminating(pod) && !isPodFinished(pod)));
+    // One that ended just now is not in the counts yet: its event brings the next look.
+    const isOver = left.every(
+      (pod) =>
+        !isPodActive(pod) &&
+        (!isTerminating(pod) || isPodFinished(pod)) &&
+        (!isTracked(pod) || counted.has(pod.metadata.uid)),
+    );
     if (verdict && isOver) this.#finish(job, final, verdict, nowMs);
     await this.#write(current, final, signal);
   }

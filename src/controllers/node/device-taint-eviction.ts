@@ -142,7 +142,18 @@ export function deviceTaintEvictionController(context: ControllerContext): Contr
   async function evict(pod: Frozen<Pod>, eviction: Eviction, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
     recorder.event(pod, 'Normal', 'DeviceTaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`);
-    await endPod(podWriter, pod, disruptionPatch(pod, why, undefined, clock.now(), false), undefined, signal);
+    const marked = disruptionPatch(pod, why, undefined, clock.now(), false);
+    if (marked) {
+      const metadata = { name, namespace, uid };
+      const body = { apiVersion: 'v1', kind: 'Pod', metadata, status: marked };
+      const fieldManager = 'device-taint-eviction-controller';
+      await podWriter.patch(
+        keyOf(pod),
+        { type: 'apply', body },
+        { subresource: 'status', fieldManager, force: true, signal },
+      );
+    }
+    await endPod(podWriter, pod, undefined, undefined, signal);
     for (const rule of eviction.rules) {
       const known = evicted.get(rule) ?? new Set();
       evicted.set(rule, known.add(uid));

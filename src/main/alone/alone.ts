@@ -6,6 +6,7 @@ import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { FlagTable } from '../../cli/flags.ts';
 import { transportFromKubeconfig } from '../../client/credentials.ts';
+import type { HttpTransport } from '../../client/http-transport.ts';
 import { KubeconfigError, loadKubeconfig } from '../../client/kubeconfig.ts';
 import { client } from '../../client/rest.ts';
 import type { ComponentDeps } from '../components/component.ts';
@@ -50,13 +51,15 @@ export async function depsFromKubeconfig(
   { kubeconfig, master }: { readonly kubeconfig: string | undefined; readonly master: string | undefined },
   component: string,
   { logger, signal }: AloneDeps,
+  /** Puts something between the component and its connections. */
+  wrap: (transport: HttpTransport) => HttpTransport = (transport) => transport,
 ): Promise<ComponentDeps> {
   if (kubeconfig === undefined)
     throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
   try {
     const config = await loadKubeconfig([kubeconfig]);
     if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;
-    const transport = await transportFromKubeconfig(config, { clock: systemClock, userAgent: component });
+    const transport = wrap(await transportFromKubeconfig(config, { clock: systemClock, userAgent: component }));
     signal.addEventListener('abort', () => systemClock.after(2000, () => transport.close()), { once: true });
     return { client: client(transport), clock: systemClock, random: systemRandom, logger, metrics: metricsRegistry() };
   } catch (error) {

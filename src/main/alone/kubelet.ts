@@ -6,12 +6,16 @@ import { taskGroup } from '../../base/task-group.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { informerFactory } from '../../client/informer-factory.ts';
 import { kubelet } from '../../kubelet/kubelet.ts';
+import { bootstrap, rotate, rotatingTransport } from './kubelet-identity.ts';
 import { UserError } from '../user-error.ts';
 import { type AloneDeps, commonFlags, depsFromKubeconfig, given, kubeconfigFlags } from './alone.ts';
 
 export const kubeletFlags = {
   ...commonFlags,
   ...kubeconfigFlags,
+  'bootstrap-kubeconfig': { type: 'text', help: 'whose identity asks for the first certificate of this node' },
+  'cert-dir': { type: 'text', help: 'where certificates of the node are kept', default: '/var/lib/kubelet/pki' },
+  'rotate-certificates': { type: 'switch', help: 'renew the client certificate in time', default: 'false' },
   address: { type: 'text', help: 'address to serve on', default: '0.0.0.0' },
   'cgroup-root': { type: 'text', help: "where pods' cgroups begin", default: '/kubepods' },
   'client-ca-file': { type: 'text', help: 'authority of client certificates' },
@@ -37,11 +41,21 @@ export const kubeletFlags = {
 type Flags = Values<typeof kubeletFlags>;
 
 export async function runKubelet(flags: Flags, alone: AloneDeps): Promise<void> {
-  const deps = await depsFromKubeconfig(flags, 'kubelet', alone);
+  const identity = {
+    kubeconfig: flags.kubeconfig,
+    bootstrapKubeconfig: flags['bootstrap-kubeconfig'],
+    certDir: flags['cert-dir']!,
+    rotate: flags['rotate-certificates']!,
+    nodeName: nodeNameOf(flags),
+  };
+  await bootstrap(identity, alone);
+  let transport: ReturnType<typeof rotatingTransport> | undefined;
+  const deps = await depsFromKubeconfig(flags, 'kubelet', alone, (first) => (transport = rotatingTransport(first)));
   const informers = informerFactory(deps.client, deps);
   const self = kubelet(optionsOf(flags), { ...deps, informers });
   const group = taskGroup(alone.signal);
   group.run('informers', (signal) => informers.run(signal));
+  group.run('certificate', (signal) => rotate(identity, transport!, { ...alone, signal }));
   group.run('kubelet', (signal) => self.run(signal));
   await Promise.race([self.ready.then(() => alone.ready('node registered')), group.done]);
   await group.done;

@@ -57,7 +57,6 @@ export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): vo
   // Refused when it was said and differs; absent means the same.
   set(metadata, 'deletionGracePeriodSeconds', metadata.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds);
   set(metadata, 'generation', before.generation);
-  set(metadata, 'generateName', metadata.generateName ?? before.generateName);
   delete metadata.selfLink;
   delete metadata.resourceVersion;
 }

@@ -61,7 +61,8 @@ export function validateRequestRefs(
 function validateExpression(problems: Problems, path: string, expression: string): void {
   if (expression.length > maxExpression) return problems.tooLong(path, maxExpression);
   try {
-    if (deviceEnvironment.compile(expression).type.kind !== 'bool')
+    // What an attribute holds is known when a device is looked at.
+    if (!['bool', 'dyn'].includes(deviceEnvironment.compile(expression).type.kind))
       problems.invalid(path, expression, 'must evaluate to bool');
   } catch (error) {
     if (!(error instanceof CelSyntaxError)) throw error;
