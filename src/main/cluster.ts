@@ -22,6 +22,7 @@ import {
 } from './components/control-plane.ts';
 import { type ComponentArgs, type ComponentSettings, readComponentArgs } from './component-args.ts';
 import { kubeletActions } from './components/kubelet-streams.ts';
+import { claimHost } from './host-claim.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
 import { removeNode } from './teardown.ts';
@@ -122,6 +123,8 @@ async function start(options: ClusterOptions): Promise<Cluster> {
     if (options.node === 'real' && options.dataDir !== undefined) await removeNode(options.dataDir, 'stop');
   };
   try {
+    if (options.node === 'real' && options.dataDir !== undefined)
+      claimHost({ name: options.name ?? 'k8ts', dataDir: options.dataDir });
     const settings = await readComponentArgs(options.componentArgs ?? {}, deps.random);
     const { serviceAccounts, ...apiServerSettings } = settings.apiServer ?? {};
     const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
@@ -305,7 +308,7 @@ async function openStore({ dataDir }: ClusterOptions, { clock, random, logs }: C
     return memoryStore(deps);
   }
   const { openEmbeddedStore } = await import('../store/embedded/embedded.ts');
-  const { StoreCorrupt } = await import('../store/store.ts');
+  const { StoreCorrupt, StoreLocked } = await import('../store/store.ts');
   try {
     return await openEmbeddedStore(join(dataDir, 'store'), deps);
   } catch (error) {
@@ -314,6 +317,8 @@ async function openStore({ dataDir }: ClusterOptions, { clock, random, logs }: C
         `the store is damaged: ${error.message}`,
         'restore a backup, or start afresh with `k8ts reset`',
       );
+    if (error instanceof StoreLocked)
+      throw new UserError(error.message, 'stop that process first, or give another --data-dir');
     if ((error as NodeJS.ErrnoException).code !== undefined)
       return guard(join(dataDir, 'store'), () => {
         throw error;

@@ -1,6 +1,8 @@
 // Owns where a cluster lives on disk, who has it open, and the format of the directory.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { LockHeld, takeLockFile } from '../base/lock-file.ts';
+import { isAlive, type ProcessIdentity, thisProcess } from '../base/process-identity.ts';
 import { UserError } from './user-error.ts';
 
 /** Raised when the layout changes; an older number is upgraded at open, a newer one refused. */
@@ -17,13 +19,12 @@ export interface ClusterRecord {
   readonly nodes: number;
   /** 0 until the first start has chosen one. */
   readonly port: number;
+  /** Where its context was put at the last start. */
+  readonly kubeconfig?: string;
 }
 
 /** Written by a running process, so that others find it. */
-export interface RunningRecord {
-  readonly pid: number;
-  /** From /proc/PID/stat where there is one: tells a reused pid from ours. */
-  readonly startTicks: string;
+export interface RunningRecord extends ProcessIdentity {
   readonly server: string;
   readonly context: string;
   readonly kubeconfig: string;
@@ -44,14 +45,9 @@ export interface DataDirectory {
 
 /** Opens or makes the directory and takes it for this process. Throws UserError when another has it or it cannot be used. */
 export function openDataDirectory(path: string, fresh: Omit<ClusterRecord, 'format'>): DataDirectory {
-  guard(path, () => mkdirSync(path, { recursive: true, mode: 0o700 }));
-  const running = readRunning(path);
-  if (running !== undefined) {
-    throw new UserError(
-      `cluster "${running.context}" already runs from ${path} (process ${running.pid})`,
-      'stop it with `k8ts down`, or start another with --name',
-    );
-  }
+  guard(path, () => makeDirectory(path));
+  const runningFile = join(path, 'running.json');
+  const release = guard(path, () => takeRunning(path, runningFile, fresh.name));
   const record = readRecord(path) ?? { format: formatVersion, ...fresh };
   const directory = {
     path,
@@ -66,12 +62,33 @@ export function openDataDirectory(path: string, fresh: Omit<ClusterRecord, 'form
   }
   const writeRecord = (next: ClusterRecord) => guard(path, () => replaceFile(join(path, 'cluster.json'), toJson(next)));
   writeRecord(record);
-  const runningFile = join(path, 'running.json');
-  const self = { pid: process.pid, startTicks: startTicks(process.pid) };
+  const self = thisProcess();
   const writeRunning: DataDirectory['writeRunning'] = (now) =>
     guard(path, () => replaceFile(runningFile, toJson({ ...self, ...now })));
-  writeRunning({ server: '', context: record.name, kubeconfig: '' });
-  return { ...directory, writeRecord, writeRunning, release: () => rmSync(runningFile, { force: true }) };
+  return { ...directory, writeRecord, writeRunning, release };
+}
+
+/** Node's recursive mkdir never returns where a parent exists and takes no directories, as in /proc: hence one by one. */
+function makeDirectory(path: string): void {
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  if (!existsSync(dirname(path))) makeDirectory(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+/** The record of a running process is also its lock. Returns the release. */
+function takeRunning(path: string, file: string, context: string): () => void {
+  const own: RunningRecord = { ...thisProcess(), server: '', context, kubeconfig: '' };
+  try {
+    takeLockFile(file, toJson(own), () => readRunning(path) !== undefined);
+  } catch (error) {
+    if (!(error instanceof LockHeld)) throw error;
+    const running = readRunning(path);
+    throw new UserError(
+      `a cluster already runs from ${path}${running === undefined ? '' : ` (process ${running.pid})`}`,
+      'stop it with `k8ts down`, or start another with --name',
+    );
+  }
+  return () => rmSync(file, { force: true });
 }
 
 /** The process that has the directory open; undefined when none is alive. */
@@ -79,7 +96,8 @@ export function readRunning(path: string): RunningRecord | undefined {
   const text = readText(join(path, 'running.json'));
   if (text === undefined) return undefined;
   const running = parse<RunningRecord>(join(path, 'running.json'), text);
-  return isAlive(running) ? running : undefined;
+  // A record with our own number was left by one that had it before.
+  return running.pid !== process.pid && isAlive(running) ? running : undefined;
 }
 
 /** The cluster that a directory holds; undefined when there is none. Throws UserError for a damaged or newer one. */
@@ -96,27 +114,6 @@ export function readRecord(path: string): ClusterRecord | undefined {
     );
   }
   return record;
-}
-
-function isAlive({ pid, startTicks: recorded }: RunningRecord): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-  return pid !== process.pid && !isZombie(pid) && (recorded === '' || startTicks(pid) === recorded);
-}
-
-/** Killed, but its parent has not asked for its exit code yet: it holds nothing any more. */
-function isZombie(pid: number): boolean {
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat !== undefined && stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
-}
-
-/** When a process started, in clock ticks since boot; empty where there is no /proc. */
-function startTicks(pid: number): string {
-  const stat = readText(`/proc/${pid}/stat`);
-  return stat === undefined ? '' : (stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '');
 }
 
 function readText(file: string): string | undefined {

@@ -1,5 +1,5 @@
 // The command `k8ts`: reads argv and the environment, loads the command's module only when it is asked for.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
 
@@ -27,17 +27,21 @@ function program(): Command {
     .showHelpAfterError('(see k8ts --help)');
   const here = (command: Command) =>
     command
-      .option('--name <name>', 'the cluster', 'k8ts')
-      .option('--data-dir <path>', "the cluster's directory (default: by name)");
+      .option('--name <name>', 'the cluster (default: k8ts)')
+      .option('--data-dir <path>', "the cluster's directory (default: by its name)");
 
   here(k8ts.command('up').description('start a cluster, or continue it from its directory; Ctrl-C stops it'))
     .option('--node <kind>', 'real (containers on this host), simulated, or none (default: real as root on Linux)')
-    .option('--nodes <count>', 'how many nodes', wholeNumber)
+    .option('--nodes <count>', 'how many simulated nodes (default: 1)', wholeNumber)
     .option('--port <port>', 'of the API server (default: 6443 if free)', wholeNumber)
     .option('--config <file>', 'YAML of kind Cluster; flags win over it')
     .option('--kubeconfig <file>', "where to add the cluster's context (default: $KUBECONFIG or ~/.kube/config)")
     .option('--no-install', 'do not install missing host packages')
-    .option('--log-level <level>', "of the components' logs: debug, info, warn, error", 'info')
+    .addOption(
+      new Option('--log-level <level>', "of the components' logs")
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('info'),
+    )
     .action(async (options: Record<string, unknown>) => (await import('./commands/up.ts')).up(options));
   here(k8ts.command('down').description('stop a running cluster; its directory stays')).action(
     async (options: Record<string, string>) => (await import('./commands/down.ts')).down(options),
@@ -47,7 +51,7 @@ function program(): Command {
       .command('reset')
       .description('stop a cluster and remove all of it: objects, containers, network, kubeconfig context'),
   )
-    .option('--kubeconfig <file>', 'where its context is')
+    .option('--kubeconfig <file>', 'where its context is (default: where `up` put it)')
     .action(async (options: Record<string, string>) => (await import('./commands/reset.ts')).reset(options));
   here(k8ts.command('status').description('what runs, and how it is'))
     .option('-o, --output <format>', 'json, or text')

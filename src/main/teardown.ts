@@ -1,31 +1,21 @@
 // Owns taking a real node off the host: its containers, its containerd, and what it changed of the host's network.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { runCommand } from '../base/run-command.ts';
 import { connectCri } from '../kubelet/cri.ts';
 import { removeCniLeftovers } from '../kubelet/host/cni-leftovers.ts';
 import { cniCleanup } from '../kubelet/host/cni.ts';
-import { type ContainerdPaths, containerdPaths } from '../kubelet/host/containerd-config.ts';
+import type { ContainerdPaths } from '../kubelet/host/containerd-config.ts';
 import { containerdPid, shimPids, stopContainerd } from '../kubelet/host/containerd.ts';
 import { restoreKernelSettings } from '../kubelet/host/kernel.ts';
 import { cleanUpIptables } from '../proxy/iptables/proxier.ts';
-
-/** Where a real node keeps its things below the cluster's directory. */
-export function nodePaths(dataDir: string) {
-  const folder = join(dataDir, 'node');
-  return {
-    folder,
-    containerd: containerdPaths(join(folder, 'containerd')),
-    kubelet: join(folder, 'kubelet'),
-    kernelSettings: join(folder, 'kernel-settings.json'),
-    network: join(folder, 'network.json'),
-  };
-}
+import { otherHolder, releaseHost } from './host-claim.ts';
+import { nodePaths } from './node-paths.ts';
 
 /**
  * Ends all containers and gives the host its network and settings back. "remove" also forgets stopped containers and
- * their network namespaces. False when there was no node. Nothing of the host's own containerd is touched.
+ * their network namespaces. False when there was no node. Nothing of the host's own containerd is touched, nor what
+ * another cluster's node on this host needs.
  */
 export async function removeNode(dataDir: string, mode: 'stop' | 'remove'): Promise<boolean> {
   const paths = nodePaths(dataDir);
@@ -35,8 +25,10 @@ export async function removeNode(dataDir: string, mode: 'stop' | 'remove'): Prom
   await stopContainerd(paths.containerd, systemClock);
   endShims(paths.containerd);
   await unmountBelow(paths.folder);
-  await restoreNetwork(paths.network, paths.containerd.cniDataFolder);
-  restoreKernelSettings(paths.kernelSettings);
+  const isOthers = otherHolder(dataDir) !== undefined;
+  await restoreNetwork(paths.network, paths.containerd.cniDataFolder, isOthers);
+  if (!isOthers) restoreKernelSettings(paths.kernelSettings);
+  releaseHost(dataDir);
   return wasRunning;
 }
 
@@ -80,10 +72,11 @@ export interface NetworkRecord {
   readonly clusterCidr: string;
 }
 
-async function restoreNetwork(file: string, cniDataFolder: string): Promise<void> {
+/** `isOthers`: the chains of kube-proxy, one set to a host, belong to the node of another cluster now. */
+async function restoreNetwork(file: string, cniDataFolder: string, isOthers: boolean): Promise<void> {
   if (!existsSync(file)) return;
   const { bridge, network } = JSON.parse(readFileSync(file, 'utf8')) as NetworkRecord;
-  await cleanUpIptables({ command: 'iptables' }, runCommand);
+  if (!isOthers) await cleanUpIptables({ command: 'iptables' }, runCommand);
   await runCommand('ip', ['link', 'delete', bridge]);
   await removeCniLeftovers(network, cniDataFolder);
   await removeCniChains(network);

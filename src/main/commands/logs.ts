@@ -14,8 +14,9 @@ export interface LogsOptions {
 const chunkBytes = 64 * 1024;
 
 export async function logs(component: string | undefined, options: LogsOptions): Promise<void> {
-  const folder = join(dataDirectoryOf(options, thisEnvironment()), 'logs');
-  if (!existsSync(folder)) throw new UserError(`there is no cluster in ${folder}`, 'name it with --name or --data-dir');
+  const path = dataDirectoryOf(options, thisEnvironment());
+  const folder = join(path, 'logs');
+  if (!existsSync(folder)) throw new UserError(`there is no cluster in ${path}`, 'name it with --name or --data-dir');
   const known = readdirSync(folder)
     .filter((name) => name.endsWith('.log'))
     .map((name) => name.slice(0, -4));
@@ -24,7 +25,10 @@ export async function logs(component: string | undefined, options: LogsOptions):
     return;
   }
   if (!known.includes(component))
-    throw new UserError(`there is no log of ${component}`, `there are: ${known.join(', ') || 'none yet'}`);
+    throw new UserError(
+      `${component} has logged nothing, or is not known`,
+      `there are logs of: ${known.join(', ') || 'none yet'}`,
+    );
   const file = join(folder, `${component}.log`);
   const descriptor = openSync(file, 'r');
   let at = options.tail === undefined ? 0 : startOfTail(descriptor, options.tail);

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { readKubeconfig, updateKubeconfig, withoutEntry } from '../../client/kubeconfig.ts';
-import { guard, readRecord } from '../data-directory.ts';
+import { type ClusterRecord, guard, readRecord } from '../data-directory.ts';
 import { contextName, dataDirectoryOf, kubeconfigPath, thisEnvironment } from '../places.ts';
 import { stopRunning } from '../stop-process.ts';
 import { removeNode } from '../teardown.ts';
@@ -18,11 +18,12 @@ export async function reset(options: ResetOptions): Promise<void> {
   const environment = thisEnvironment();
   const path = dataDirectoryOf(options, environment);
   if (!existsSync(path)) throw new UserError(`there is no cluster in ${path}`, 'name it with --name or --data-dir');
-  const name = recordedName(path) ?? options.name ?? 'k8ts';
+  const record = recorded(path);
+  const name = record?.name ?? options.name ?? 'k8ts';
   await stopRunning(path);
   await removeNode(path, 'remove');
   guard(path, () => rmSync(path, { recursive: true, force: true }));
-  const kubeconfig = kubeconfigPath(options.kubeconfig, environment);
+  const kubeconfig = kubeconfigPath(options.kubeconfig ?? record?.kubeconfig, environment);
   const context = contextName(name);
   if ((await readKubeconfig(kubeconfig))?.contexts.some((entry) => entry.name === context)) {
     await updateKubeconfig(kubeconfig, (config) => withoutEntry(config, context), systemClock);
@@ -31,11 +32,11 @@ export async function reset(options: ResetOptions): Promise<void> {
 }
 
 /** Reset is the way out of a damaged directory, so damage must not stop it; something that is no cluster must. */
-function recordedName(path: string): string | undefined {
+function recorded(path: string): ClusterRecord | undefined {
   try {
     const record = readRecord(path);
     if (record === undefined) throw new UserError(`${path} holds no cluster`, 'remove it by hand if it is not needed');
-    return record.name;
+    return record;
   } catch (error) {
     if (error instanceof UserError && error.message.includes('cluster.json')) return undefined;
     throw error;

@@ -1,6 +1,7 @@
 // `k8ts up`: a cluster from its directory, in the foreground, until a signal ends it.
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../base/clock.ts';
 import type { LogLevel } from '../../base/log.ts';
 import { type Progress, progress } from '../../cli/progress.ts';
@@ -36,7 +37,7 @@ export async function up(flags: Readonly<Record<string, unknown>>): Promise<void
     podSubnet: config.podSubnet ?? '10.244.0.0/16',
     node: config.node ?? defaultNode(environment, show),
     nodes: config.nodes ?? 1,
-    port: config.port ?? 0,
+    port: 0,
   });
   try {
     await run(config, directory, environment, show, logLevel, stopping);
@@ -68,8 +69,8 @@ async function run(
     progress: show,
   });
   try {
-    if (record.port !== cluster.port) directory.writeRecord({ ...record, port: cluster.port });
     const kubeconfig = kubeconfigPath(config.kubeconfig, environment);
+    directory.writeRecord({ ...record, port: cluster.port, kubeconfig });
     await updateKubeconfig(kubeconfig, (before) => withEntry(before, cluster.kubeconfigEntry(context)), systemClock);
     // For `k8ts status` and whoever looks for it: always this cluster's, wherever the user's own file is.
     replaceFile(
@@ -77,7 +78,7 @@ async function run(
       JSON.stringify(kubeconfigOf(cluster.kubeconfigEntry(context)), null, 2),
     );
     directory.writeRunning({ server: cluster.server, context, kubeconfig });
-    process.stdout.write(summary(cluster, context, kubeconfig, directory.path));
+    process.stdout.write(summary(cluster, context, kubeconfig, directory.path, config, environment));
     await Promise.race([stopping, cluster.failed]);
     process.stdout.write('\n');
   } finally {
@@ -88,10 +89,9 @@ async function run(
 
 /** Flags win over the file; a flag's default must not. */
 function withoutDefaults(given: ClusterConfig, fromFile: ClusterConfig): ClusterConfig {
-  const { name, install, ...rest } = given;
+  const { install, ...rest } = given;
   return {
     ...rest,
-    ...((fromFile.name === undefined || name !== 'k8ts') && { name }),
     ...((fromFile.install === undefined || install === false) && { install }),
   };
 }
@@ -103,10 +103,14 @@ function defaultNode(environment: Environment, show: Progress): NodeKind {
   return 'simulated';
 }
 
-/** What a directory was made with stays; the count of nodes and the port may change from start to start. */
+/**
+ * What a directory was made with stays; the count of nodes and the port may change from start to start. The kind of
+ * node also, until the cluster has come up once: who cannot have a real one must be able to take another.
+ */
 function keptRecord(config: ClusterConfig, { record, path }: DataDirectory) {
   for (const key of ['node', 'serviceSubnet', 'podSubnet', 'name'] as const) {
     const wanted = config[key];
+    if (key === 'node' && record.port === 0) continue;
     if (wanted !== undefined && wanted !== record[key]) {
       throw new UserError(
         `the cluster in ${path} has ${key} ${record[key]}, not ${wanted}`,
@@ -114,7 +118,12 @@ function keptRecord(config: ClusterConfig, { record, path }: DataDirectory) {
       );
     }
   }
-  return { ...record, nodes: config.nodes ?? record.nodes, port: config.port ?? record.port };
+  return {
+    ...record,
+    ...(record.port === 0 && config.node !== undefined && { node: config.node }),
+    nodes: config.nodes ?? record.nodes,
+    port: config.port ?? record.port,
+  };
 }
 
 async function hostTools(config: ClusterConfig, environment: Environment, show: Progress): Promise<HostTools> {
@@ -131,15 +140,29 @@ async function hostTools(config: ClusterConfig, environment: Environment, show: 
   return found.missing.length === 0 ? found : provideHostTools(path, config.install ?? true, show);
 }
 
-function summary(cluster: Cluster, context: string, kubeconfig: string, path: string): string {
+function summary(
+  cluster: Cluster,
+  context: string,
+  kubeconfig: string,
+  path: string,
+  { name, dataDir }: ClusterConfig,
+  environment: Environment,
+): string {
+  const program = environment.variables['npm_command'] === undefined ? 'k8ts' : 'npx k8ts';
+  const which = `${name === undefined ? '' : ` --name ${name}`}${dataDir === undefined ? '' : ` --data-dir ${dataDir}`}`;
+  const isUsual = kubeconfig === kubeconfigPath(undefined, environment);
+  const kubectl = `kubectl ${isUsual ? '' : `--kubeconfig ${kubeconfig} `}--context ${context}`;
+  const example = relative('.', fileURLToPath(new URL('../../../../examples/hello.yaml', import.meta.url)));
   return `
  Kubernetes ${cluster.version} answers at ${cluster.server}
    kubeconfig  context "${context}" in ${kubeconfig}
    directory   ${path}
 
- Try it      kubectl --context ${context} get nodes
-             kubectl --context ${context} apply -f examples/hello.yaml
- Stop it     Ctrl-C here, or \`k8ts down\`; \`k8ts up\` continues it, \`k8ts reset\` removes it
+ Try it      ${kubectl} get nodes
+             ${kubectl} apply -f ${example}
+ Look at it  ${program} status${which}
+ Stop it     Ctrl-C here, or ${program} down${which}
+             ${program} up${which} continues it, ${program} reset${which} removes it
 `;
 }
 

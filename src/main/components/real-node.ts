@@ -20,7 +20,7 @@ import { informerFactory } from '../../client/informer-factory.ts';
 import type { Progress } from '../../cli/progress.ts';
 import { replaceFile } from '../data-directory.ts';
 import type { ComponentSettings } from '../component-args.ts';
-import { nodePaths } from '../teardown.ts';
+import { nodePaths } from '../node-paths.ts';
 import { UserError } from '../user-error.ts';
 import type { ComponentOf, ControlPlaneDeps } from './control-plane.ts';
 import { hostResolvers, runDns } from './dns.ts';
@@ -91,8 +91,19 @@ export async function startRealNode(
       group.run('node', (stop) => self.run(stop));
       await group.done;
     });
-    await self.ready;
+    await self.ready.catch((error: unknown) => {
+      throw portTaken(error, options.server.port) ?? error;
+    });
   });
+}
+
+function portTaken(error: unknown, port: number): UserError | undefined {
+  const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+  if (code !== 'EADDRINUSE') return undefined;
+  return new UserError(
+    `port ${port}, the kubelet's, is taken by another program`,
+    `end it (\`ss -ltnp sport = :${port}\` names it), or use --node simulated`,
+  );
 }
 
 function networkName(clusterName: string): string {

@@ -1,36 +1,27 @@
-// Owns that one process at a time uses a directory: a file that names the holder, given up by whoever finds it dead.
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// Owns that one process at a time uses a store's directory: the name and the form of its lock file.
 import { join } from 'node:path';
+import { LockHeld, takeLockFile } from '../../base/lock-file.ts';
+import { isAlive, thisProcess } from '../../base/process-identity.ts';
 import { StoreLocked } from '../store.ts';
 
 interface Holder {
   readonly pid: number;
-  /** When the process started, in ticks since boot: a reused process id is not the holder. Empty without /proc. */
+  /** Ticks since boot; empty without /proc. */
   readonly started: string;
 }
 
 /** Throws `StoreLocked` with one line that says who holds it. Returns the release. */
 export function lockDirectory(directory: string): () => void {
-  const lock = join(directory, 'LOCK');
-  const own: Holder = { pid: process.pid, started: startOf(process.pid) };
-  const draft = `${lock}.${own.pid}`;
-  writeFileSync(draft, JSON.stringify(own), { mode: 0o600 });
+  const { pid, startTicks } = thisProcess();
+  const own: Holder = { pid, started: startTicks };
   try {
-    for (;;) {
-      if (link(draft, lock)) return () => rmSync(lock, { force: true });
-      const text = read(lock);
-      if (text === undefined) continue;
+    return takeLockFile(join(directory, 'LOCK'), JSON.stringify(own), (text) => {
       const holder = parse(text);
-      if (holder !== undefined && isAlive(holder))
-        throw new StoreLocked(`the store in ${directory} is in use by process ${holder.pid}`);
-      // Take the dead holder's file away under a name of our own, and look that it was the dead one's.
-      const aside = `${draft}.dead`;
-      if (!move(lock, aside)) continue;
-      if (read(aside) !== text) link(aside, lock);
-      rmSync(aside, { force: true });
-    }
-  } finally {
-    rmSync(draft, { force: true });
+      return holder !== undefined && isAlive({ pid: holder.pid, startTicks: holder.started });
+    });
+  } catch (error) {
+    if (!(error instanceof LockHeld)) throw error;
+    throw new StoreLocked(`the store in ${directory} is in use by process ${parse(error.holder)?.pid}`);
   }
 }
 
@@ -43,44 +34,4 @@ function parse(text: string): Holder | undefined {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-function isAlive({ pid, started }: Holder): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
-  return started === '' || startOf(pid) === started;
-}
-
-function startOf(pid: number): string {
-  const stat = read(`/proc/${pid}/stat`);
-  // The command in parentheses may hold spaces; the start time is the 20th field after it.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-}
-
-function read(path: string): string | undefined {
-  return unless(['ENOENT', 'ESRCH'], () => readFileSync(path, 'utf8'));
-}
-
-function link(from: string, to: string): boolean {
-  return unless(['EEXIST'], () => (linkSync(from, to), true)) ?? false;
-}
-
-function move(from: string, to: string): boolean {
-  return unless(['ENOENT'], () => (renameSync(from, to), true)) ?? false;
-}
-
-function unless<T>(codes: readonly string[], work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (codes.includes(codeOf(error))) return undefined;
-    throw error;
-  }
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown } | undefined)?.code);
 }
