@@ -118,9 +118,16 @@ async function start(options: ClusterOptions): Promise<Cluster> {
   if (options.dataDir !== undefined) makeFolders(options.dataDir, 'pki', 'store');
   let store: Store | undefined;
   const stop = async (): Promise<void> => {
-    await deps.group.stop();
-    await store?.close();
-    if (options.node === 'real' && options.dataDir !== undefined) await removeNode(options.dataDir, 'stop');
+    // Each in turn, whatever failed before it: the group's failure must leave no containers behind.
+    try {
+      await deps.group.stop();
+    } finally {
+      try {
+        await store?.close();
+      } finally {
+        if (options.node === 'real' && options.dataDir !== undefined) await removeNode(options.dataDir, 'stop');
+      }
+    }
   };
   try {
     if (options.node === 'real' && options.dataDir !== undefined)
@@ -180,7 +187,8 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       stop,
     );
   } catch (error) {
-    await stop().catch(() => undefined);
+    // Most often the same failure again, as the group's; the caller gets the first.
+    await stop().catch((again: unknown) => deps.logs('k8ts').error('stopping after a failed start', { error: again }));
     throw error;
   }
 }

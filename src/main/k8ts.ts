@@ -102,6 +102,10 @@ function program(): Command {
 async function main(): Promise<void> {
   // The clock's timers do not hold a process; a command that only waits must still come to its end.
   const alive = setInterval(() => undefined, 60_000);
+  // A reader that has gone (`k8ts up | head`) must not end a cluster in disorder.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   try {
     await program().parseAsync(process.argv);
   } catch (error) {

@@ -50,7 +50,10 @@ export async function logs(component: string | undefined, options: LogsOptions):
     return;
   }
   const watcher = watch(file, copy);
-  await new Promise<void>((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve).once('SIGTERM', resolve);
+    process.stdout.once('error', () => resolve());
+  });
   watcher.close();
   closeSync(descriptor);
 }

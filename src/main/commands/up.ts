@@ -149,7 +149,7 @@ function summary(
   environment: Environment,
 ): string {
   const program = environment.variables['npm_command'] === undefined ? 'k8ts' : 'npx k8ts';
-  const which = `${name === undefined ? '' : ` --name ${name}`}${dataDir === undefined ? '' : ` --data-dir ${dataDir}`}`;
+  const which = dataDir !== undefined ? ` --data-dir ${dataDir}` : name !== undefined ? ` --name ${name}` : '';
   const isUsual = kubeconfig === kubeconfigPath(undefined, environment);
   const kubectl = `kubectl ${isUsual ? '' : `--kubeconfig ${kubeconfig} `}--context ${context}`;
   const example = relative('.', fileURLToPath(new URL('../../../../examples/hello.yaml', import.meta.url)));
