@@ -89,10 +89,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     options.serviceAccounts === undefined
       ? undefined
       : serviceAccountTokens(options.serviceAccounts, catalog, clock, random);
-  const { authenticators, tokens } = authentication(options, catalog, clock, accounts);
-  const { authorizers, roles } = authorization(options, catalog);
-  const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
   const calls = callout(clock);
+  const remote = { callout: calls, clock, log: log.child('access') };
+  const { authenticators, tokens } = authentication(options, catalog, clock, accounts, remote);
+  const { authorizers, roles } = authorization(options, catalog, remote);
+  const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
   const parts: Parts = {
     clock,
     random,
@@ -170,7 +171,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(deps.metrics && { metrics: deps.metrics }),
   });
   const stages: Stage[] = [
-    authenticateStage({ authenticators, anonymous: options.anonymousAuth ?? true }),
+    authenticateStage({
+      authenticators,
+      anonymous: options.anonymousAuth ?? true,
+      ...(options.anonymousPaths && { anonymousPaths: options.anonymousPaths }),
+    }),
     ...(noting === undefined ? [] : [noting.stage]),
     impersonation(authorizers),
     limit.stage,

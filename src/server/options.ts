@@ -5,6 +5,9 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { Action } from './action.ts';
+import type { JwtIssuer } from './authn/oidc.ts';
+import type { WebhookTokenOptions } from './authn/webhook.ts';
+import type { AuthorizerOptions } from './authz/compose.ts';
 import type { AuditOptions } from './audit/compose.ts';
 import type { EncryptionOptions } from './storage/encryption/encryption.ts';
 
@@ -34,6 +37,14 @@ export interface ApiServerOptions {
   };
   /** --authorization-mode; default Node, RBAC. */
   readonly authorizationModes?: readonly AuthorizationMode[];
+  /** --authorization-config (or the older flags): in place of `authorizationModes`, with more to say. */
+  readonly authorizers?: readonly AuthorizerOptions[];
+  /** --authentication-config, --oidc-*: issuers of tokens. */
+  readonly jwtIssuers?: readonly JwtIssuer[];
+  /** --authentication-token-webhook-config-file. */
+  readonly tokenWebhook?: WebhookTokenOptions;
+  /** Paths that requests without credentials may have at all; absent: any. */
+  readonly anonymousPaths?: readonly string[];
   /** --service-account-signing-key-file (PEM, private), further --service-account-key-file (PEM, public), --service-account-issuer, --api-audiences. */
   readonly serviceAccounts?: {
     readonly signingKey: string;

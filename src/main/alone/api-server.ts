@@ -7,14 +7,19 @@ import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { FlagTable, Values } from '../../cli/flags.ts';
 import { apiServer } from '../../server/api-server.ts';
-import type { ApiServerOptions, AuthorizationMode } from '../../server/options.ts';
+import type { ApiServerOptions } from '../../server/options.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
-import { admissionConfiguration, auditSettings } from './access-files.ts';
+import {
+  admissionConfiguration,
+  auditSettings,
+  authenticationSettings,
+  authorizationSettings,
+} from './access-files.ts';
 import { type AloneDeps, commonFlags, given, textOf } from './alone.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
@@ -34,6 +39,25 @@ export const apiServerFlags = {
     default: 'true',
   },
   'api-audiences': { type: 'list', help: 'identifiers of the API, audiences of tokens for it' },
+  'authentication-config': {
+    type: 'text',
+    help: 'issuers of tokens and who is anonymous (AuthenticationConfiguration)',
+  },
+  'authentication-token-webhook-cache-ttl': { type: 'duration', help: 'how long answers about tokens are remembered' },
+  'authentication-token-webhook-config-file': { type: 'text', help: 'kubeconfig of the webhook that knows tokens' },
+  'authorization-config': { type: 'text', help: 'chain of authorizers (AuthorizationConfiguration)' },
+  'authorization-policy-file': { type: 'text', help: 'policies of the ABAC mode' },
+  'authorization-webhook-cache-authorized-ttl': { type: 'duration', help: 'how long a yes is remembered' },
+  'authorization-webhook-cache-unauthorized-ttl': { type: 'duration', help: 'how long a no is remembered' },
+  'authorization-webhook-config-file': { type: 'text', help: 'kubeconfig of the webhook of the Webhook mode' },
+  'oidc-ca-file': { type: 'text', help: 'authority of the OpenID issuer' },
+  'oidc-client-id': { type: 'text', help: 'audience of tokens of the OpenID issuer' },
+  'oidc-groups-claim': { type: 'text', help: 'claim with the groups' },
+  'oidc-groups-prefix': { type: 'text', help: 'what is put before groups' },
+  'oidc-issuer-url': { type: 'text', help: 'OpenID issuer whose tokens are accepted' },
+  'oidc-required-claim': { type: 'list', help: 'key=value that a token must claim' },
+  'oidc-username-claim': { type: 'text', help: 'claim with the user; sub when absent' },
+  'oidc-username-prefix': { type: 'text', help: 'what is put before users; - is nothing' },
   'audit-log-maxage': { type: 'number', help: 'days that rotated audit logs are kept; 0 for ever' },
   'audit-log-maxbackup': { type: 'number', help: 'rotated audit logs that are kept; 0 all' },
   'audit-log-maxsize': { type: 'number', help: 'megabytes at which the audit log is rotated' },
@@ -180,6 +204,27 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
   return {
     serviceAccounts: serviceAccounts(flags),
     ...admissionConfiguration(flags['admission-control-config-file']),
+    ...authenticationSettings({
+      config: flags['authentication-config'],
+      issuerUrl: flags['oidc-issuer-url'],
+      clientId: flags['oidc-client-id'],
+      ca: flags['oidc-ca-file'],
+      usernameClaim: flags['oidc-username-claim'],
+      usernamePrefix: flags['oidc-username-prefix'],
+      groupsClaim: flags['oidc-groups-claim'],
+      groupsPrefix: flags['oidc-groups-prefix'],
+      requiredClaims: flags['oidc-required-claim'],
+      webhook: flags['authentication-token-webhook-config-file'],
+      webhookTtlMs: flags['authentication-token-webhook-cache-ttl'],
+    }),
+    ...authorizationSettings({
+      config: flags['authorization-config'],
+      modes: flags['authorization-mode'],
+      policy: flags['authorization-policy-file'],
+      webhook: flags['authorization-webhook-config-file'],
+      authorizedTtlMs: flags['authorization-webhook-cache-authorized-ttl'],
+      unauthorizedTtlMs: flags['authorization-webhook-cache-unauthorized-ttl'],
+    }),
     ...auditSettings({
       policy: flags['audit-policy-file'],
       log: flags['audit-log-path'],
@@ -196,7 +241,6 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       clientCa: textOf(flags['client-ca-file']),
       tokenFile: textOf(flags['token-auth-file']),
       anonymousAuth: flags['anonymous-auth'],
-      authorizationModes: flags['authorization-mode'] as readonly AuthorizationMode[] | undefined,
       requestHeader: frontProxyCa === undefined ? undefined : requestHeader(flags, frontProxyCa),
       serviceClusterIpRange: flags['service-cluster-ip-range'],
       serviceNodePortRange: flags['service-node-port-range'],

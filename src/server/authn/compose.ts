@@ -1,5 +1,9 @@
 // Owns which authenticators the options ask for, in order.
 import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Callout } from '../callout.ts';
+import { openIdTokens } from './oidc.ts';
+import { webhookTokens } from './webhook.ts';
 import type { ApiServerOptions } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -21,12 +25,17 @@ export function authentication(
   catalog: Catalog,
   clock: Clock,
   accounts: ServiceAccountTokens | undefined,
+  remote: { readonly callout: Callout; readonly log: Logger },
 ): Authentication {
+  const deps = { ...remote, clock };
+  const audiences = accounts?.audiences ?? [];
   const tokens = bearerTokens(
     [
       ...(options.tokenFile === undefined ? [] : [tokenFile(options.tokenFile)]),
       ...(accounts === undefined ? [] : [accounts]),
       bootstrapTokens(catalog, clock),
+      ...(options.jwtIssuers === undefined ? [] : [openIdTokens(options.jwtIssuers, deps)]),
+      ...(options.tokenWebhook === undefined ? [] : [webhookTokens(options.tokenWebhook, audiences, deps)]),
     ],
     clock,
     accounts?.audiences,

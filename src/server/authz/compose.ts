@@ -5,6 +5,12 @@ import { bootstrapList } from '../bootstrap/objects.ts';
 import { compileRules } from './rules.ts';
 import type { ApiServerOptions, AuthorizationMode } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Callout } from '../callout.ts';
+import { abac } from './abac.ts';
+import { webhookAuthorizer } from './webhook.ts';
+import type { WebhookAuthorizerOptions } from './webhook.ts';
 import { alwaysAllow, alwaysDeny, privilegedGroup } from './authorizer.ts';
 import type { Authorizer } from './authorizer.ts';
 import { nodeAuthorizer } from './node.ts';
@@ -17,7 +23,17 @@ export interface Authorization {
   readonly roles: Rbac | undefined;
 }
 
-export function authorization(options: ApiServerOptions, catalog: Catalog): Authorization {
+/** One authorizer of AuthorizationConfiguration, in order. */
+export type AuthorizerOptions =
+  | { readonly type: AuthorizationMode }
+  | { readonly type: 'ABAC'; readonly policy: string }
+  | ({ readonly type: 'Webhook' } & WebhookAuthorizerOptions);
+
+export function authorization(
+  options: ApiServerOptions,
+  catalog: Catalog,
+  remote: { readonly callout: Callout; readonly clock: Clock; readonly log: Logger },
+): Authorization {
   const group = 'rbac.authorization.k8s.io';
   let roles: Rbac | undefined;
   const made: Readonly<Record<AuthorizationMode, () => Authorizer>> = {
@@ -34,7 +50,16 @@ export function authorization(options: ApiServerOptions, catalog: Catalog): Auth
   };
   const authorizers = [
     privilegedGroup,
-    ...(options.authorizationModes ?? ['Node', 'RBAC']).map((mode) => made[mode]()),
+    ...(
+      options.authorizers ??
+      (options.authorizationModes ?? ['Node', 'RBAC']).map((type): AuthorizerOptions => ({ type }))
+    ).map((wanted) => {
+      if (wanted.type === 'ABAC') return abac(wanted.policy);
+      if (wanted.type === 'Webhook') return webhookAuthorizer(wanted, remote);
+      const make = made[wanted.type] as (() => Authorizer) | undefined;
+      if (make === undefined) throw new Error(`there is no authorizer "${String(wanted.type)}"`);
+      return make();
+    }),
   ];
   return { authorizers, roles };
 }

@@ -9,13 +9,15 @@ import type { ApiRequest, UserInfo } from '../request.ts';
 export interface AuthenticateOptions {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: boolean;
+  /** Where requests without credentials are anonymous; elsewhere they are refused. Absent: everywhere. */
+  readonly anonymousPaths?: readonly string[];
 }
 
 export function unauthorized(): StatusError {
   return statusError('Unauthorized', 'Unauthorized');
 }
 
-export function authenticateStage({ authenticators, anonymous }: AuthenticateOptions): Stage {
+export function authenticateStage({ authenticators, anonymous, anonymousPaths }: AuthenticateOptions): Stage {
   async function goOn(request: ApiRequest, from: number, first: Promise<UserInfo | undefined>): Promise<void> {
     let refused = false;
     for (let at = from, pending: Promise<UserInfo | undefined> | UserInfo | undefined = first; ; at++) {
@@ -37,7 +39,7 @@ export function authenticateStage({ authenticators, anonymous }: AuthenticateOpt
   }
 
   function conclude(request: ApiRequest, refused: boolean): void {
-    if (refused || !anonymous) throw unauthorized();
+    if (refused || !anonymous || anonymousPaths?.includes(request.info.path) === false) throw unauthorized();
     request.user = anonymousUser;
   }
 

@@ -1,0 +1,207 @@
+// Tests what other servers say of tokens and rights: OpenID issuers, token webhooks, authorization webhooks in a chain.
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { exportJWK, SignJWT } from 'jose';
+import { systemClock } from '../../base/clock.ts';
+import { silentLogger } from '../../base/log.ts';
+import { selfSigned } from '../../testing/self-signed.ts';
+import { allowed, alwaysAllow } from '../authz/authorizer.ts';
+import type { Attributes } from '../authz/authorizer.ts';
+import { abac } from '../authz/abac.ts';
+import { webhookAuthorizer } from '../authz/webhook.ts';
+import { callout } from '../callout.ts';
+import { openIdTokens } from './oidc.ts';
+import type { JwtIssuer } from './oidc.ts';
+import { webhookTokens } from './webhook.ts';
+
+const { key, certificate } = selfSigned(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }));
+const signing = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+const stranger = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+let url = '';
+const asked: string[] = [];
+
+async function answer(path: string, body: string): Promise<unknown> {
+  switch (path) {
+    case '/.well-known/openid-configuration':
+      return { issuer: url, jwks_uri: `${url}/keys` };
+    case '/keys':
+      return { keys: [{ ...(await exportJWK(signing.publicKey)), kid: 'a', alg: 'ES256', use: 'sig' }] };
+    case '/tokens': {
+      const { spec } = JSON.parse(body) as { spec: { token: string } };
+      return spec.token === 'good'
+        ? { status: { authenticated: true, user: { username: 'w', groups: ['g', 5] } } }
+        : { status: {} };
+    }
+    case '/access': {
+      const { spec } = JSON.parse(body) as { spec: { user: string; resourceAttributes?: { resource: string } } };
+      asked.push(`${spec.user} ${spec.resourceAttributes?.resource}`);
+      return { status: spec.user === 'bad' ? { denied: true, allowed: false } : { allowed: spec.user === 'good' } };
+    }
+    default:
+      return {};
+  }
+}
+
+const server = createServer({ key, cert: certificate }, (request: IncomingMessage, response: ServerResponse) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on(
+    'end',
+    () =>
+      void answer(request.url ?? '', Buffer.concat(chunks).toString()).then((value) =>
+        response.end(JSON.stringify(value)),
+      ),
+  );
+});
+const calls = callout(systemClock);
+const deps = { callout: calls, clock: systemClock, log: silentLogger };
+
+before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  calls.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+const issuer = (more: Partial<JwtIssuer> = {}): JwtIssuer => ({
+  issuer: { url, audiences: ['k8s'], certificateAuthority: certificate },
+  claimMappings: { username: { claim: 'sub', prefix: 'oidc:' }, groups: { claim: 'roles', prefix: 'oidc:' } },
+  ...more,
+});
+
+function token(
+  claims: Record<string, unknown>,
+  with_: { key?: typeof signing.privateKey; audience?: string; expires?: string } = {},
+): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'ES256', kid: 'a' })
+    .setIssuer(url)
+    .setAudience(with_.audience ?? 'k8s')
+    .setExpirationTime(with_.expires ?? '5m')
+    .sign(with_.key ?? signing.privateKey);
+}
+
+test('a token of an issuer names its user and groups', async () => {
+  const result = await openIdTokens([issuer()], deps).authenticateToken(await token({ sub: 'ann', roles: ['dev'] }));
+  assert.deepEqual(result?.user, { name: 'oidc:ann', groups: ['oidc:dev', 'system:authenticated'] });
+});
+
+test('tokens that are forged, late, for others or without a name are nobody', async () => {
+  const tokens = openIdTokens([issuer()], deps);
+  const good = await token({ sub: 'ann' });
+  const bad = [
+    await token({ sub: 'ann' }, { key: stranger.privateKey }),
+    await token({ sub: 'ann' }, { audience: 'other' }),
+    await token({ sub: 'ann' }, { expires: '-1m' }),
+    await token({}),
+    await token({ sub: 'ann', roles: [{ a: 1 }] }),
+    `${good.split('.').slice(0, 2).join('.')}.`,
+    `${Buffer.from('{"alg":"none"}').toString('base64url')}.${good.split('.')[1]}.`,
+    'a.b.c',
+    'not a token',
+  ];
+  for (const text of bad) assert.equal(await tokens.authenticateToken(text), undefined, text);
+});
+
+test('claims are mapped and judged by CEL', async () => {
+  const tokens = openIdTokens(
+    [
+      issuer({
+        claimMappings: {
+          username: { expression: 'claims.mail.split("@")[0]' },
+          groups: { expression: 'claims.roles.map(r, "x-" + r)' },
+          extra: [{ key: 'example.com/tenant', valueExpression: 'claims.tenant' }],
+        },
+        claimValidationRules: [{ expression: 'claims.tenant == "t1"', message: 'wrong tenant' }],
+        userValidationRules: [{ expression: '!user.username.startsWith("system:")' }],
+      }),
+    ],
+    deps,
+  );
+  const good = await tokens.authenticateToken(await token({ mail: 'ann@x', roles: ['a'], tenant: 't1' }));
+  assert.deepEqual(good?.user, {
+    name: 'ann',
+    groups: ['x-a', 'system:authenticated'],
+    extra: { 'example.com/tenant': ['t1'] },
+  });
+  assert.equal(await tokens.authenticateToken(await token({ mail: 'ann@x', roles: [], tenant: 't2' })), undefined);
+  assert.equal(
+    await tokens.authenticateToken(await token({ mail: 'system:admin@x', roles: [], tenant: 't1' })),
+    undefined,
+  );
+  assert.equal(await tokens.authenticateToken(await token({ roles: [], tenant: 't1' })), undefined);
+});
+
+test('a webhook knows tokens', async () => {
+  const tokens = webhookTokens({ callee: { url: new URL(`${url}/tokens`), ca: certificate } }, ['k8s'], deps);
+  assert.deepEqual((await tokens.authenticateToken('good'))?.user, {
+    name: 'w',
+    groups: ['g', 'system:authenticated'],
+  });
+  assert.equal(await tokens.authenticateToken('bad'), undefined);
+  const nobody = webhookTokens({ callee: { url: new URL('https://127.0.0.1:1/'), ca: certificate } }, [], deps);
+  assert.equal(await nobody.authenticateToken('good'), undefined);
+});
+
+const attributes = (name: string, resource = 'pods'): Attributes => ({
+  user: { name, groups: [] },
+  verb: 'get',
+  isResource: true,
+  group: '',
+  version: 'v1',
+  resource,
+  subresource: '',
+  namespace: 'a',
+  name: 'x',
+  path: '',
+});
+
+test('a chain of authorizers: the first opinion counts, conditions keep questions back, failures are the policy’s', async () => {
+  const hook = webhookAuthorizer(
+    {
+      name: 'h',
+      callee: { url: new URL(`${url}/access`), ca: certificate },
+      failurePolicy: 'Deny',
+      matchConditions: [{ expression: "request.resourceAttributes.resource == 'pods'" }],
+    },
+    deps,
+  );
+  const chain = [hook, alwaysAllow];
+  assert.equal(await allowed(chain, attributes('good')), true);
+  assert.equal(await allowed(chain, attributes('bad')), false, 'denied before others are asked');
+  assert.equal(await allowed(chain, attributes('unknown')), true, 'no opinion: the next is asked');
+  assert.equal(await allowed([hook], attributes('unknown')), false);
+  asked.length = 0;
+  assert.equal(await allowed([hook, alwaysAllow], attributes('bad', 'secrets')), true);
+  assert.equal(await allowed(chain, attributes('good')), true);
+  assert.deepEqual(asked, [], 'not asked where conditions do not hold, nor twice');
+  for (const [failurePolicy, expected] of [
+    ['Deny', false],
+    ['NoOpinion', true],
+  ] as const) {
+    const gone = webhookAuthorizer(
+      { name: 'g', callee: { url: new URL('https://127.0.0.1:1/'), ca: certificate }, failurePolicy },
+      deps,
+    );
+    assert.equal(await allowed([gone, alwaysAllow], attributes('good')), expected);
+  }
+});
+
+test('ABAC: lines of policies', () => {
+  const line = (spec: object): string =>
+    JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
+  const authorizer = abac(
+    `# comment\n${line({ user: 'good', namespace: 'a', resource: 'pods', apiGroup: '', readonly: true })}\n`,
+  );
+  assert.equal(authorizer.decide(attributes('good')), 'allow');
+  assert.equal(authorizer.decide({ ...attributes('good'), verb: 'delete' }), 'no opinion');
+  assert.equal(authorizer.decide(attributes('other')), 'no opinion');
+  assert.throws(() => abac('{"kind":"Policy"}'), /line 1/);
+});
