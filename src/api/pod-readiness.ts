@@ -1,7 +1,7 @@
 // Owns judgements on a pod's state that several components share: active, ready, available, finished.
 import type { Frozen } from './meta.ts';
 import type { Pod, PodCondition } from './generated/core.v1.ts';
-import { parseTimestamp } from './timestamps.ts';
+import { maybeMillisOf } from './time.ts';
 
 export function podCondition(pod: Frozen<Pod>, type: string): Frozen<PodCondition> | undefined {
   return pod.status?.conditions?.find((condition) => condition.type === type);
@@ -21,7 +21,7 @@ export function msUntilAvailable(pod: Frozen<Pod>, minReadySeconds: number, nowM
   const ready = podCondition(pod, 'Ready');
   if (ready?.status !== 'True') return undefined;
   if (minReadySeconds === 0) return 0;
-  const sinceMs = parseTimestamp(ready.lastTransitionTime);
+  const sinceMs = maybeMillisOf(ready.lastTransitionTime);
   return sinceMs === undefined ? undefined : sinceMs + minReadySeconds * 1000 - nowMs;
 }
 

@@ -121,6 +121,29 @@ export function selectorOf(selector: Frozen<LabelSelector> | undefined | null): 
   return parsed;
 }
 
+export type LabelPredicate = (labels: Labels | undefined) => boolean;
+
+/** An absent selector matches nothing, an empty one everything. Throws SelectorError when it is malformed. */
+export function labelPredicate(selector: Frozen<LabelSelector> | undefined): LabelPredicate {
+  const parsed = parseLabelSelector(selector);
+  return (labels) => matches(parsed, labels);
+}
+
+/** For the plain maps of Services and ReplicationControllers: an empty or absent one matches nothing. */
+export function mapPredicate(pairs: Labels | undefined): LabelPredicate {
+  if (pairs === undefined || Object.keys(pairs).length === 0) return () => false;
+  return (labels) => containsAll(labels, pairs);
+}
+
+export function isEmptySelector(selector: Frozen<LabelSelector> | undefined): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions?.length ?? 0) === 0;
+}
+
+/** "app=web,tier in (a,b),!old": the form of `labelSelector=` queries and of status.selector. */
+export function labelSelectorText(selector: Frozen<LabelSelector>): string {
+  return selectorText(parseLabelSelector(selector));
+}
+
 const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
 function sorted(requirements: Requirement[]): Selector {

@@ -104,6 +104,12 @@ export function millisOf(text: string): number {
   return instant.seconds * 1000 + instant.nanos / 1e6;
 }
 
+/** As `millisOf`; undefined for what is absent or no time. */
+export function maybeMillisOf(text: string | null | undefined): number | undefined {
+  const instant = text ? parseInstant(text) : undefined;
+  return instant === undefined ? undefined : instant.seconds * 1000 + instant.nanos / 1e6;
+}
+
 const microTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** MicroTime takes exactly six fractional digits on the wire. */

@@ -8,7 +8,7 @@ import type { Event, ObjectReference } from '../api/generated/core.v1.ts';
 import type { Event as EventV1 } from '../api/generated/events.v1.ts';
 import { events, eventsV1Events } from '../api/generated/resources.ts';
 import { isNotFound, isStatusError } from '../api/status-error.ts';
-import { microTimestamp, timestamp } from '../api/timestamps.ts';
+import { microTimeOf, timeOf } from '../api/time.ts';
 import type { Client } from './client.ts';
 import { type Correlated, EventCorrelator } from './event-correlation.ts';
 
@@ -89,7 +89,7 @@ class Broadcaster implements EventBroadcaster {
     return {
       event: (about, type, reason, message, annotations) => {
         const involvedObject = referenceTo(about);
-        const now = timestamp(this.#options.clock.now());
+        const now = timeOf(this.#options.clock.now());
         this.#enqueue({
           core: {
             apiVersion: 'v1',
@@ -123,7 +123,7 @@ class Broadcaster implements EventBroadcaster {
             apiVersion: 'events.k8s.io/v1',
             kind: 'Event',
             metadata: this.#metadata(regarding),
-            eventTime: microTimestamp(this.#options.clock.now()),
+            eventTime: microTimeOf(this.#options.clock.now()),
             reportingController: controller,
             reportingInstance: instance,
             action,
@@ -218,7 +218,7 @@ class Broadcaster implements EventBroadcaster {
       known.lastMs = nowMs;
       // The second time starts the series; later ones are counted and written when the count doubles.
       if ((known.count & (known.count - 1)) !== 0) return;
-      const series = { count: known.count, lastObservedTime: microTimestamp(nowMs) };
+      const series = { count: known.count, lastObservedTime: microTimeOf(nowMs) };
       const { name, namespace = '' } = known.event.metadata;
       await client.patch({ namespace, name }, { type: 'strategic', body: { series } }, { signal });
       return;

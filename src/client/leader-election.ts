@@ -7,7 +7,7 @@ import type { Frozen, ObjectKey } from '../api/meta.ts';
 import type { Lease } from '../api/generated/coordination.v1.ts';
 import { leases } from '../api/generated/resources.ts';
 import { isNotFound } from '../api/status-error.ts';
-import { microTimestamp } from '../api/timestamps.ts';
+import { microTimeOf } from '../api/time.ts';
 import type { Client } from './client.ts';
 
 export interface LeaderElectionOptions {
@@ -102,7 +102,7 @@ class Candidate {
   async release(): Promise<void> {
     const held = this.#observed;
     if (held?.spec.holderIdentity !== this.#options.identity) return;
-    const now = microTimestamp(this.#options.clock.now());
+    const now = microTimeOf(this.#options.clock.now());
     const { metadata, spec } = held;
     await this.#leases
       .update({
@@ -142,7 +142,7 @@ class Candidate {
       if (isNotFound(error)) return undefined;
       throw error;
     });
-    const now = microTimestamp(clock.now());
+    const now = microTimeOf(clock.now());
     const leaseDurationSeconds = Math.round(this.#leaseMs / 1000);
     if (!current) {
       const spec = {

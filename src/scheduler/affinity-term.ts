@@ -1,7 +1,7 @@
 // Owns a pod (anti-)affinity term in a form that is quick to match: whom it speaks of, and a key by which equal terms are one.
 import type { Frozen } from '../api/meta.ts';
 import type { PodAffinityTerm } from '../api/generated/core.v1.ts';
-import { type LabelPredicate, labelPredicate } from '../api/label-selector.ts';
+import { type LabelPredicate, labelPredicate } from '../api/selector.ts';
 import { selectorText } from './selector.ts';
 
 export interface AffinityTerm {

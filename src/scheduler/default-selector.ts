@@ -2,7 +2,7 @@
 import type { Frozen } from '../api/meta.ts';
 import type { LabelSelector } from '../api/generated/meta.v1.ts';
 import { replicaSets, replicationControllers, services, statefulSets } from '../api/generated/resources.ts';
-import { type LabelPredicate, labelPredicate } from '../api/label-selector.ts';
+import { type LabelPredicate, labelPredicate } from '../api/selector.ts';
 import type { InformerFactory } from '../client/informer-factory.ts';
 import type { PodInfo } from './pod-info.ts';
 import { selectorText } from './selector.ts';

@@ -1,9 +1,9 @@
 // Owns single selector requirements as node selectors use them (label selectors are the API room's), and a text by which equal selectors are one.
 import type { Frozen } from '../api/meta.ts';
 import type { LabelSelector } from '../api/generated/meta.v1.ts';
-import type { Labels } from '../api/label-selector.ts';
+import type { Labels } from '../api/selector.ts';
 
-export type { Labels } from '../api/label-selector.ts';
+export type { Labels } from '../api/selector.ts';
 
 function has(labels: Labels, key: string): boolean {
   return Object.hasOwn(labels, key);

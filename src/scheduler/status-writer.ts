@@ -5,7 +5,7 @@ import type { TaskGroup } from '../base/task-group.ts';
 import type { Frozen } from '../api/meta.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
 import { isNotFound } from '../api/status-error.ts';
-import { timestamp } from '../api/timestamps.ts';
+import { timeOf } from '../api/time.ts';
 import type { ResourceClient } from '../client/client.ts';
 import type { PodInfo } from './pod-info.ts';
 
@@ -76,7 +76,7 @@ export class StatusWriter {
   async write(info: PodInfo, { condition, nominatedNodeName }: PodVerdict, signal: AbortSignal): Promise<void> {
     const { pod, uid, namespace, name } = info;
     const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    const now = timestamp(this.#clock.now());
+    const now = timeOf(this.#clock.now());
     const body = {
       metadata: { uid },
       status: {

@@ -7,7 +7,7 @@ import { VirtualClock } from '../base/virtual-clock.ts';
 import { type Frozen, keyOf, type KubeObject, type ResourceRef } from '../api/meta.ts';
 import type { Pod } from '../api/generated/core.v1.ts';
 import { pods } from '../api/generated/resources.ts';
-import { timestamp } from '../api/timestamps.ts';
+import { timeOf } from '../api/time.ts';
 import type { Client } from '../client/client.ts';
 import { client as restClient } from '../client/rest.ts';
 import { controllerManager } from '../controllers/manager/manager.ts';
@@ -55,7 +55,7 @@ export async function withControllers(
       client.resource(ref).get({ namespace: ref.namespaced ? namespace : '', name }),
     list: async (ref, namespace) => (await client.resource(ref).list(namespace ? { namespace } : {})).items,
     async pod(pod, phase, isReady = phase === 'Running') {
-      const lastTransitionTime = timestamp(clock.now());
+      const lastTransitionTime = timeOf(clock.now());
       const conditions = [{ type: 'Ready', status: isReady ? 'True' : 'False', lastTransitionTime }];
       const body = { status: { phase, conditions } };
       await client.resource(pods).patch(keyOf(pod), { type: 'merge', body }, { subresource: 'status' });

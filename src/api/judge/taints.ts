@@ -53,3 +53,7 @@ export function toleratedSeconds(taints: readonly Frozen<Taint>[], tolerations: 
   }
   return shortest;
 }
+
+/** Its effect keeps new pods from the node. */
+export const keepsOut = (taint: Frozen<Taint>): boolean =>
+  taint.effect === 'NoSchedule' || taint.effect === 'NoExecute';

@@ -1,7 +1,7 @@
 // Owns the rules that workloads share: selectors over their templates, rollout numbers, status counts.
 import type { PodTemplateSpec } from '../generated/core.v1.ts';
 import type { LabelSelector } from '../generated/meta.v1.ts';
-import { labelPredicate } from '../label-selector.ts';
+import { labelPredicate } from '../selector.ts';
 import type { Frozen } from '../meta.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validatePodTemplate } from './pod-template.ts';

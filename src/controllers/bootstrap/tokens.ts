@@ -4,7 +4,7 @@ import type { Frozen, ObjectKey } from '../../api/meta.ts';
 import type { Secret } from '../../api/generated/core.v1.ts';
 import { configMaps, secrets } from '../../api/generated/resources.ts';
 import { isNotFound } from '../../api/status-error.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import { type Controller, type ControllerContext, self, watching } from '../framework/controller.ts';
 import { isEqual } from '../framework/equality.ts';
 
@@ -27,7 +27,7 @@ export function tokenOf(obj: Frozen<Secret>): BootstrapToken | undefined {
   const [id, secret, expiration] = [field('token-id'), field('token-secret'), field('expiration')];
   if (obj.type !== type || !/^[a-z0-9]{6}$/.test(id) || !/^[a-z0-9]{16}$/.test(secret)) return undefined;
   if (obj.metadata.name !== `bootstrap-token-${id}`) return undefined;
-  const expiresMs = expiration === '' ? undefined : (parseTimestamp(expiration) ?? 0);
+  const expiresMs = expiration === '' ? undefined : (maybeMillisOf(expiration) ?? 0);
   return { id, secret, signs: field('usage-bootstrap-signing') === 'true', expiresMs };
 }
 
@@ -40,7 +40,7 @@ export function tokenCleaner(context: ControllerContext): Controller {
       const obj = cache.get(key);
       const text = Buffer.from(obj?.data?.['expiration'] ?? '', 'base64').toString('utf8');
       if (!obj || text === '') return undefined;
-      const leftMs = (parseTimestamp(text) ?? 0) - context.clock.now();
+      const leftMs = (maybeMillisOf(text) ?? 0) - context.clock.now();
       if (leftMs > 0) return { afterMs: leftMs };
       const preconditions = { uid: obj.metadata.uid };
       await context.client

@@ -7,7 +7,7 @@ import type {
 } from '../../api/generated/certificates.v1.ts';
 import { certificateSigningRequests, subjectAccessReviews } from '../../api/generated/resources.ts';
 import { isNotFound } from '../../api/status-error.ts';
-import { parseTimestamp, timestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf, timeOf } from '../../api/time.ts';
 import { type Controller, type ControllerContext, reading, self } from '../framework/controller.ts';
 import type { CertificateAuthority, CertificateRequestFacts } from '../manager/options.ts';
 import { isBuiltInSigner, refusal, signers } from './signers.ts';
@@ -28,7 +28,7 @@ async function parsed(authority: CertificateAuthority, csr: Request): Promise<Ce
 }
 
 function withCondition(csr: Request, condition: CertificateSigningRequestCondition, nowMs: number): Request {
-  const now = timestamp(nowMs);
+  const now = timeOf(nowMs);
   const fresh = { ...condition, lastUpdateTime: now, lastTransitionTime: now };
   return { ...csr, status: { ...csr.status, conditions: [...(csr.status?.conditions ?? []), fresh] } };
 }
@@ -103,7 +103,7 @@ export function certificateApprover(
 
 /** Rights may be granted later on: asked again, less and less often as the request grows old. */
 function askAgainMs(csr: Request, nowMs: number): number {
-  const ageMs = nowMs - (parseTimestamp(csr.metadata.creationTimestamp) ?? nowMs);
+  const ageMs = nowMs - (maybeMillisOf(csr.metadata.creationTimestamp) ?? nowMs);
   return Math.min(Math.max(ageMs, 1000), 300_000);
 }
 
@@ -164,7 +164,7 @@ const cleanerPeriodMs = hourMs;
 
 /** Requests are kept for an hour once decided, a day while nobody decides. Pure. */
 export function isOutdated(csr: Request, nowMs: number): boolean {
-  const olderThan = (time: string | undefined, ms: number) => nowMs - (parseTimestamp(time) ?? nowMs) > ms;
+  const olderThan = (time: string | undefined, ms: number) => nowMs - (maybeMillisOf(time) ?? nowMs) > ms;
   if (olderThan(csr.metadata.creationTimestamp, 24 * hourMs) && !(csr.status?.conditions?.length ?? 0)) return true;
   return (csr.status?.conditions ?? []).some(
     ({ type, lastUpdateTime }) => ['Approved', 'Denied', 'Failed'].includes(type) && olderThan(lastUpdateTime, hourMs),

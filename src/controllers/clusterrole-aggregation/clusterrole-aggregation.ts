@@ -2,7 +2,7 @@
 import { type Frozen, keyOf } from '../../api/meta.ts';
 import type { ClusterRole, PolicyRule } from '../../api/generated/rbac.v1.ts';
 import { clusterRoles } from '../../api/generated/resources.ts';
-import { labelPredicate } from '../../api/label-selector.ts';
+import { labelPredicate } from '../../api/selector.ts';
 import { isNotFound } from '../../api/status-error.ts';
 import { type Controller, type ControllerContext, watching } from '../framework/controller.ts';
 import { isEqual } from '../framework/equality.ts';

@@ -4,7 +4,7 @@ import type { CronJob, CronJobStatus, Job } from '../../api/generated/batch.v1.t
 import { cronJobs, jobs } from '../../api/generated/resources.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 import { isAlreadyExists, isNotFound } from '../../api/status-error.ts';
-import { parseTimestamp, timestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf, timeOf } from '../../api/time.ts';
 import { referenceTo } from '../../client/events.ts';
 import { type Again, type Controller, type ControllerContext, self } from '../framework/controller.ts';
 import { isEqual } from '../framework/equality.ts';
@@ -131,11 +131,11 @@ class CronJobWorker {
         cronJob,
         'Warning',
         'MissSchedule',
-        `Missed scheduled time to start a job: ${timestamp(dueMs)}`,
+        `Missed scheduled time to start a job: ${timeOf(dueMs)}`,
       );
       return;
     }
-    if (parseTimestamp(status.lastScheduleTime) === dueMs) return;
+    if (maybeMillisOf(status.lastScheduleTime) === dueMs) return;
     const running = mine.filter((job) => status.active?.some(({ uid }) => uid === job.metadata.uid));
     const policy = cronJob.spec.concurrencyPolicy;
     if (policy === 'Forbid' && running.length > 0) {
@@ -154,7 +154,7 @@ class CronJobWorker {
     const job = await this.#createJob(cronJob, dueMs, signal);
     if (!job) return;
     status.active = [...(status.active ?? []), referenceTo(job)];
-    status.lastScheduleTime = timestamp(dueMs);
+    status.lastScheduleTime = timeOf(dueMs);
   }
 
   /** Named after its time, so that a start happens once however often it is tried. */
@@ -166,7 +166,7 @@ class CronJobWorker {
     const metadata = {
       ...key,
       ...(labels && { labels: { ...labels } }),
-      annotations: { ...annotations, [scheduledAnnotation]: timestamp(dueMs) },
+      annotations: { ...annotations, [scheduledAnnotation]: timeOf(dueMs) },
       ownerReferences: [controllerReference(cronJobs, cronJob)],
     };
     try {

@@ -1,7 +1,7 @@
 // Owns which start of a CronJob is due, and which of its finished jobs are too many. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { CronJob, Job } from '../../api/generated/batch.v1.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import type { Schedule } from './schedule.ts';
 
 export interface DueStart {
@@ -16,7 +16,7 @@ const manyMissed = 100;
 export function dueStart(cronJob: Frozen<CronJob>, schedule: Schedule, nowMs: number): DueStart {
   const { creationTimestamp } = cronJob.metadata;
   const deadline = cronJob.spec.startingDeadlineSeconds;
-  let sinceMs = parseTimestamp(cronJob.status?.lastScheduleTime) ?? parseTimestamp(creationTimestamp) ?? nowMs;
+  let sinceMs = maybeMillisOf(cronJob.status?.lastScheduleTime) ?? maybeMillisOf(creationTimestamp) ?? nowMs;
   if (deadline !== undefined) sinceMs = Math.max(sinceMs, nowMs - deadline * 1000);
   const none: DueStart = { dueMs: undefined, tooManyMissed: false };
   const first = schedule.next(sinceMs);
@@ -58,7 +58,7 @@ export function finishedAs(job: Frozen<Job>): 'Complete' | 'Failed' | undefined 
 export function planHistory({ spec }: Frozen<CronJob>, jobs: readonly Frozen<Job>[]): Frozen<Job>[] {
   const surplus = (type: 'Complete' | 'Failed', limit: number | undefined) => {
     if (limit === undefined) return [];
-    const start = (job: Frozen<Job>) => parseTimestamp(job.status?.startTime) ?? Number.POSITIVE_INFINITY;
+    const start = (job: Frozen<Job>) => maybeMillisOf(job.status?.startTime) ?? Number.POSITIVE_INFINITY;
     const finished = jobs.filter((job) => finishedAs(job) === type).sort((a, b) => start(a) - start(b));
     return finished.slice(0, Math.max(0, finished.length - limit));
   };

@@ -3,7 +3,7 @@ import { type Frozen, keyOf, type ObjectKey } from '../../api/meta.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/generated/apps.v1.ts';
 import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import { controllerRevisions, daemonSets, nodes, pods } from '../../api/generated/resources.ts';
-import { isEmptySelector, labelPredicate } from '../../api/label-selector.ts';
+import { isEmptySelector, labelPredicate } from '../../api/selector.ts';
 import { isTerminating, msUntilAvailable } from '../../api/pod-readiness.ts';
 import { isNotFound } from '../../api/status-error.ts';
 import { type Again, type Controller, type ControllerContext, self, watching } from '../framework/controller.ts';

@@ -1,7 +1,7 @@
 // Owns the decisions of the deployment controller about sizes: which replica set gets how many. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/apps.v1.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import { scaledValue } from '../framework/int-or-percent.ts';
 import { annotation, revisionOf } from './revision.ts';
 
@@ -59,7 +59,7 @@ export function newReplicas(
 }
 
 export function byAge(sets: readonly Frozen<ReplicaSet>[]): Frozen<ReplicaSet>[] {
-  const time = (set: Frozen<ReplicaSet>) => parseTimestamp(set.metadata.creationTimestamp) ?? 0;
+  const time = (set: Frozen<ReplicaSet>) => maybeMillisOf(set.metadata.creationTimestamp) ?? 0;
   return [...sets].sort((a, b) => time(a) - time(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 

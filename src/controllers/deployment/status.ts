@@ -1,7 +1,7 @@
 // Owns what a deployment's status says: counts, Available, Progressing with its deadline, ReplicaFailure. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '../../api/generated/apps.v1.ts';
-import { parseTimestamp, timestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf, timeOf } from '../../api/time.ts';
 import { actualIn, availableIn, maxUnavailable, readyIn, replicasOf, terminatingIn, wantedIn } from './plan.ts';
 
 type Conditions = readonly Frozen<DeploymentCondition>[];
@@ -39,7 +39,7 @@ function replaceCondition(
   message: string,
   nowMs: number,
 ): Conditions {
-  const now = timestamp(nowMs);
+  const now = timeOf(nowMs);
   const known = conditionOf(conditions, type);
   const lastTransitionTime = known?.status === status ? (known.lastTransitionTime ?? now) : now;
   return [
@@ -111,7 +111,7 @@ export function msUntilDeadline(
   if (!hasDeadline(deployment) || !progressing || isComplete(deployment, status)) return undefined;
   if (['NewReplicaSetAvailable', 'ProgressDeadlineExceeded', 'DeploymentPaused'].includes(progressing.reason ?? ''))
     return undefined;
-  const sinceMs = parseTimestamp(progressing.lastUpdateTime) ?? nowMs;
+  const sinceMs = maybeMillisOf(progressing.lastUpdateTime) ?? nowMs;
   return sinceMs + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 - nowMs;
 }
 

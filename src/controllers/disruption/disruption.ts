@@ -11,7 +11,7 @@ import {
   statefulSets,
 } from '../../api/generated/resources.ts';
 import type { OwnerReference } from '../../api/generated/meta.v1.ts';
-import { type LabelPredicate, labelPredicate } from '../../api/label-selector.ts';
+import { type LabelPredicate, labelPredicate } from '../../api/selector.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 import { isNotFound } from '../../api/status-error.ts';
 import { discover } from '../../client/discovery.ts';

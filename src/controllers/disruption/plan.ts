@@ -4,7 +4,7 @@ import type { Frozen } from '../../api/meta.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/generated/policy.v1.ts';
 import { isPodReady, isTerminating } from '../../api/pod-readiness.ts';
-import { parseTimestamp, timestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf, timeOf } from '../../api/time.ts';
 
 /** An eviction that was allowed but did not lead to a deletion within this time is forgotten. */
 export const disruptionTimeoutMs = 2 * 60_000;
@@ -39,7 +39,7 @@ export function planBudget({ budget, pods, expected, nowMs }: BudgetInput): Budg
   let recheckMs: number | undefined;
   for (const [name, time] of Object.entries(budget.status?.disruptedPods ?? {})) {
     const pod = pods.find(({ metadata }) => metadata.name === name);
-    const leftMs = (parseTimestamp(time) ?? nowMs) + disruptionTimeoutMs - nowMs;
+    const leftMs = (maybeMillisOf(time) ?? nowMs) + disruptionTimeoutMs - nowMs;
     if (!pod || isTerminating(pod) || leftMs <= 0) continue;
     disruptedPods[name] = time;
     recheckMs = Math.min(recheckMs ?? leftMs, leftMs);
@@ -92,7 +92,7 @@ function withAllowed(
   const type = 'DisruptionAllowed';
   const conditions = (budget.status?.conditions ?? []).map((condition) => ({ ...condition }));
   const known = conditions.find((condition) => condition.type === type);
-  const lastTransitionTime = known?.status === status ? known.lastTransitionTime : timestamp(nowMs);
+  const lastTransitionTime = known?.status === status ? known.lastTransitionTime : timeOf(nowMs);
   const fresh = {
     type,
     status,

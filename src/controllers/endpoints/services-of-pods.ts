@@ -2,7 +2,7 @@
 import { type Frozen, keyOf, type ObjectKey } from '../../api/meta.ts';
 import type { Node, Pod, Service } from '../../api/generated/core.v1.ts';
 import { nodes, pods, services } from '../../api/generated/resources.ts';
-import { type LabelPredicate, mapPredicate } from '../../api/label-selector.ts';
+import { type LabelPredicate, mapPredicate } from '../../api/selector.ts';
 import { isPodFinished, isPodReady } from '../../api/pod-readiness.ts';
 import type { Informer } from '../../client/informer.ts';
 import { type ControllerContext, self, type Watch, watching } from '../framework/controller.ts';

@@ -3,7 +3,7 @@ import { type Frozen, keyOf } from '../../api/meta.ts';
 import type { Pod, PodStatus } from '../../api/generated/core.v1.ts';
 import { podCondition } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { ResourceClient } from '../../client/client.ts';
 
 export interface DisruptionReason {
@@ -24,7 +24,7 @@ export function disruptionPatch(
     type: 'DisruptionTarget',
     status: 'True',
     ...why,
-    lastTransitionTime: timestamp(nowMs),
+    lastTransitionTime: timeOf(nowMs),
     ...(sayGeneration && pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
   };
   const patch: Partial<PodStatus> = {

@@ -1,7 +1,7 @@
 // Owns the relation of dependents to their controller: references, lookup by it, adoption and release.
 import { apiVersionOf, type Frozen, keyOf, type KubeObject, type ObjectKey, type ResourceRef } from '../../api/meta.ts';
 import type { OwnerReference } from '../../api/generated/meta.v1.ts';
-import type { LabelPredicate } from '../../api/label-selector.ts';
+import type { LabelPredicate } from '../../api/selector.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 import { isNotFound, isStatusError } from '../../api/status-error.ts';
 import type { ResourceClient } from '../../client/client.ts';

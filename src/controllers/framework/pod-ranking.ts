@@ -2,7 +2,7 @@
 import type { Frozen } from '../../api/meta.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { isPodReady, podCondition } from '../../api/pod-readiness.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 
 const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
@@ -51,7 +51,7 @@ function youngerFirst(
 ): number {
   if (a === b) return 0;
   const rank = (time: string | undefined) => {
-    const seconds = (nowMs - (parseTimestamp(time) ?? nowMs)) / 1000;
+    const seconds = (nowMs - (maybeMillisOf(time) ?? nowMs)) / 1000;
     return seconds <= 0 ? -1 : Math.floor(Math.log2(seconds * 1e9));
   };
   return rank(a) - rank(b) || (podA.metadata.uid < podB.metadata.uid ? -1 : 1);

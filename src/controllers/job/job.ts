@@ -3,10 +3,10 @@ import { type Frozen, keyOf, keyText, type KubeObject, type ObjectKey } from '..
 import type { Job, JobCondition, JobStatus } from '../../api/generated/batch.v1.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { jobs, pods } from '../../api/generated/resources.ts';
-import { labelPredicate } from '../../api/label-selector.ts';
+import { labelPredicate } from '../../api/selector.ts';
 import { isPodActive, isPodFinished, isTerminating } from '../../api/pod-readiness.ts';
 import { isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import { type Again, type Controller, type ControllerContext, self } from '../framework/controller.ts';
 import { isEqual } from '../framework/equality.ts';
 import { claimed, controllerOf, indexByController, ownedBy } from '../framework/owners.ts';
@@ -98,7 +98,7 @@ class JobWorker {
       ...(job.status as JobStatus),
       uncountedTerminatedPods: { ...job.status?.uncountedTerminatedPods },
     } as JobStatus;
-    if (!job.status?.startTime && !job.spec.suspend) status.startTime = timestamp(nowMs);
+    if (!job.status?.startTime && !job.spec.suspend) status.startTime = timeOf(nowMs);
     let waitMs =
       status.startTime !== job.status?.startTime && job.spec.activeDeadlineSeconds !== undefined
         ? job.spec.activeDeadlineSeconds * 1000
@@ -159,7 +159,7 @@ class JobWorker {
       : ['JobResumed', 'Job resumed', 'Resumed'];
     status.conditions = withCondition(status.conditions, 'Suspended', isSuspended, reason!, message!, nowMs);
     if (isSuspended) delete status.startTime;
-    else status.startTime = timestamp(nowMs);
+    else status.startTime = timeOf(nowMs);
     this.#recorder.event(job, 'Normal', event!, message!);
   }
 
@@ -224,7 +224,7 @@ class JobWorker {
     status.conditions = withCondition(status.conditions, type, true, reason, message, nowMs);
     this.#backoffs.delete(keyText(keyOf(job)));
     if (type === 'Complete') {
-      status.completionTime = timestamp(nowMs);
+      status.completionTime = timeOf(nowMs);
       this.#recorder.event(job, 'Normal', 'Completed', 'Job completed');
     } else this.#recorder.event(job, 'Warning', reason, message);
   }
@@ -306,7 +306,7 @@ function withCondition(
   message: string,
   nowMs: number,
 ): JobCondition[] {
-  const now = timestamp(nowMs);
+  const now = timeOf(nowMs);
   const status = isTrue ? 'True' : 'False';
   const known = conditions?.find((one) => one.type === type);
   if (known?.status === status) return (conditions ?? []).map((one) => ({ ...one }));

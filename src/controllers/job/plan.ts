@@ -3,7 +3,7 @@ import type { Frozen } from '../../api/meta.ts';
 import type { Job } from '../../api/generated/batch.v1.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { isPodActive, isPodFinished, isPodReady, isTerminating } from '../../api/pod-readiness.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import { podsToDelete } from '../framework/pod-ranking.ts';
 import { judgeFailure, successMessage } from './failure-policy.ts';
 import { parseIndexes } from './indexes.ts';
@@ -175,7 +175,7 @@ function exceedsBackoffLimit(job: Frozen<Job>, now: Tally): boolean {
 
 function msUntilDeadline(job: Frozen<Job>, nowMs: number): number | undefined {
   const seconds = job.spec.activeDeadlineSeconds;
-  const startMs = parseTimestamp(job.status?.startTime);
+  const startMs = maybeMillisOf(job.status?.startTime);
   if (seconds === undefined || startMs === undefined || job.spec.suspend) return undefined;
   return startMs + seconds * 1000 - nowMs;
 }
@@ -264,8 +264,8 @@ export function backoffMs({ failures, lastFailureMs }: Backoff, nowMs: number): 
 }
 
 function endOf(pod: Frozen<Pod>, nowMs: number): number {
-  const ends = (pod.status?.containerStatuses ?? []).map((one) => parseTimestamp(one.state?.terminated?.finishedAt));
+  const ends = (pod.status?.containerStatuses ?? []).map((one) => maybeMillisOf(one.state?.terminated?.finishedAt));
   const known = ends.filter((time): time is number => time !== undefined);
   if (known.length > 0 && known.length === ends.length) return Math.max(...known);
-  return parseTimestamp(pod.metadata.deletionTimestamp) ?? nowMs;
+  return maybeMillisOf(pod.metadata.deletionTimestamp) ?? nowMs;
 }

@@ -4,7 +4,7 @@ import type { Job } from '../../api/generated/batch.v1.ts';
 import { jobs } from '../../api/generated/resources.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import { type Controller, type ControllerContext, self } from '../framework/controller.ts';
 
 /** Milliseconds until the job is to go; undefined when it has no such time or is not finished. Pure. */
@@ -14,7 +14,7 @@ export function msUntilExpiry(job: Frozen<Job>, nowMs: number): number | undefin
   const end = job.status?.conditions?.find(
     ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
   );
-  const endMs = parseTimestamp(end?.lastTransitionTime);
+  const endMs = maybeMillisOf(end?.lastTransitionTime);
   return endMs === undefined ? undefined : endMs + seconds * 1000 - nowMs;
 }
 

@@ -3,7 +3,7 @@ import { apiVersionOf, type Frozen, type KubeObject, type ResourceRef } from '..
 import type { Namespace, Pod } from '../../api/generated/core.v1.ts';
 import { namespaces } from '../../api/generated/resources.ts';
 import { isConflict, isNotFound, isStatusError } from '../../api/status-error.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import { discover, type DiscoveredResource } from '../../client/discovery.ts';
 import type { Again, Controller, ControllerContext } from '../framework/controller.ts';
 import { self } from '../framework/controller.ts';
@@ -34,7 +34,7 @@ export function namespaceController(context: ControllerContext): Controller {
         if (left.length === 0) return;
         const held = left.flatMap((obj) => obj.metadata.finalizers ?? []);
         for (const one of held) finalizers.set(one, (finalizers.get(one) ?? 0) + 1);
-        const sinceMs = clock.now() - (parseTimestamp(namespace.metadata.deletionTimestamp) ?? 0);
+        const sinceMs = clock.now() - (maybeMillisOf(namespace.metadata.deletionTimestamp) ?? 0);
         const isExpected = isPods(ref) && graceSeconds(left as unknown as Frozen<Pod>[], sinceMs / 1000) > 0;
         if (isExpected) podsEnding = true;
         else if (held.length > 0) counts.set(`${ref.plural}.${ref.group}`, left.length);
@@ -108,7 +108,7 @@ export function namespaceController(context: ControllerContext): Controller {
 
   /** Looked at again soon when the deletion is young (pods end quickly), rarely when something hangs. */
   function again(namespace: Frozen<Namespace>): Again {
-    const sinceMs = clock.now() - (parseTimestamp(namespace.metadata.deletionTimestamp) ?? 0);
+    const sinceMs = clock.now() - (maybeMillisOf(namespace.metadata.deletionTimestamp) ?? 0);
     return { afterMs: Math.min(Math.max(sinceMs / 8, 100), 15_000) };
   }
 

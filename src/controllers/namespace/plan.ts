@@ -2,7 +2,7 @@
 import type { Frozen } from '../../api/meta.ts';
 import type { NamespaceCondition, Pod } from '../../api/generated/core.v1.ts';
 import { isPodFinished } from '../../api/pod-readiness.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 
 /** What one pass over a namespace found. */
 export interface Remains {
@@ -74,7 +74,7 @@ export function planConditions(
       const status = isTrue ? 'True' : 'False';
       const known = previous.find((condition) => condition.type === type);
       const isSame = known?.status === status && known.reason === reason && known.message === message;
-      const lastTransitionTime = isSame ? known.lastTransitionTime : timestamp(nowMs);
+      const lastTransitionTime = isSame ? known.lastTransitionTime : timeOf(nowMs);
       return { type, status, ...(lastTransitionTime !== undefined && { lastTransitionTime }), reason, message };
     }),
   ];

@@ -5,7 +5,7 @@ import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import { leases, nodes, pods } from '../../api/generated/resources.ts';
 import { podCondition } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { Lister } from '../../client/object-store.ts';
 import { type Controller, type ControllerContext, reading, self } from '../framework/controller.ts';
 import {
@@ -169,7 +169,7 @@ class NodeMonitor {
   async #markPodsNotReady(nodeName: string, signal: AbortSignal): Promise<void> {
     for (const pod of (this.#pods as Lister<Pod>).indexed(nodeIndex, nodeName)) {
       if (podCondition(pod, 'Ready')?.status !== 'True') continue;
-      const lastTransitionTime = timestamp(this.#context.clock.now());
+      const lastTransitionTime = timeOf(this.#context.clock.now());
       const body = {
         metadata: { uid: pod.metadata.uid },
         status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime }] },

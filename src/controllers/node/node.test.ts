@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { Node, Pod } from '../../api/generated/core.v1.ts';
 import { leases, nodes, pods } from '../../api/generated/resources.ts';
 import { isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import { type ControllerWorld, withControllers } from '../../testing/controller-world.ts';
 import { planGarbage } from '../pod-gc/plan.ts';
 import { CidrPool } from './cidr.ts';
@@ -22,7 +22,7 @@ async function readyNode(world: ControllerWorld, name: string) {
 
 async function renew(world: ControllerWorld, name: string): Promise<void> {
   const metadata = { name, namespace: 'kube-node-lease' };
-  const spec = { renewTime: timestamp(world.clock.now()) };
+  const spec = { renewTime: timeOf(world.clock.now()) };
   const client = world.client.resource(leases);
   const known = await client.get(metadata).catch(() => undefined);
   await (known ? client.update({ ...known, spec }) : client.create({ metadata, spec }));

@@ -1,7 +1,7 @@
 // Owns the taints and labels that follow from a node's conditions and fields. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { Node, NodeCondition, Taint } from '../../api/generated/core.v1.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 
 export const notReady = 'node.kubernetes.io/not-ready';
 export const unreachable = 'node.kubernetes.io/unreachable';
@@ -39,7 +39,7 @@ export function planTaints(node: Frozen<Node>, evict: boolean, nowMs: number): F
   };
   const kept = before.filter(keeps);
   const has = (key: string, effect: string) => kept.some((taint) => taint.key === key && taint.effect === effect);
-  const timeAdded = timestamp(nowMs);
+  const timeAdded = timeOf(nowMs);
   const added: Taint[] = [...wanted]
     .filter((key) => !has(key, 'NoSchedule'))
     .map((key) => ({ key, effect: 'NoSchedule', timeAdded }));
@@ -64,7 +64,7 @@ const monitored = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The conditions of a node whose kubelet is silent. */
 export function unknownConditions(node: Frozen<Node>, nowMs: number): Frozen<NodeCondition>[] {
-  const now = timestamp(nowMs);
+  const now = timeOf(nowMs);
   const conditions = [...(node.status?.conditions ?? [])];
   for (const type of monitored) {
     const at = conditions.findIndex((condition) => condition.type === type);

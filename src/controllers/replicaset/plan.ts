@@ -3,7 +3,7 @@ import type { Frozen } from '../../api/meta.ts';
 import type { ReplicaSetCondition, ReplicaSetStatus } from '../../api/generated/apps.v1.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { isPodActive, isPodFinished, isPodReady, isTerminating, msUntilAvailable } from '../../api/pod-readiness.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import { podsToDelete } from '../framework/pod-ranking.ts';
 
 /** No more than so many creations or deletions in one step. */
@@ -92,7 +92,7 @@ function planConditions({ previous, failure, nowMs }: StatusInput): ReplicaSetCo
     {
       type: 'ReplicaFailure',
       status: 'True',
-      lastTransitionTime: timestamp(nowMs),
+      lastTransitionTime: timeOf(nowMs),
       reason: failure.reason,
       message: failure.message,
     },

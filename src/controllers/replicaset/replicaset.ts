@@ -3,7 +3,7 @@ import { type Frozen, keyOf, type KubeObject, type ObjectKey, type ResourceRef }
 import type { ReplicaSet, ReplicaSetStatus } from '../../api/generated/apps.v1.ts';
 import type { Pod, PodTemplateSpec, ReplicationController } from '../../api/generated/core.v1.ts';
 import { pods, replicaSets, replicationControllers } from '../../api/generated/resources.ts';
-import { isEmptySelector, type LabelPredicate, labelPredicate, mapPredicate } from '../../api/label-selector.ts';
+import { isEmptySelector, type LabelPredicate, labelPredicate, mapPredicate } from '../../api/selector.ts';
 import { isPodFinished, isTerminating } from '../../api/pod-readiness.ts';
 import type { Informer } from '../../client/informer.ts';
 import { type Controller, type ControllerContext, self } from '../framework/controller.ts';

@@ -3,7 +3,7 @@ import { type Frozen, keyOf, type ObjectKey } from '../../api/meta.ts';
 import type { ControllerRevision, StatefulSet } from '../../api/generated/apps.v1.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import { controllerRevisions, persistentVolumeClaims, pods, statefulSets } from '../../api/generated/resources.ts';
-import { isEmptySelector, labelPredicate } from '../../api/label-selector.ts';
+import { isEmptySelector, labelPredicate } from '../../api/selector.ts';
 import { isPodFinished, isTerminating } from '../../api/pod-readiness.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/status-error.ts';
 import { type Again, type Controller, type ControllerContext, self } from '../framework/controller.ts';

@@ -9,7 +9,7 @@ import type {
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/generated/resources.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import {
   type Again,
   type Controller,
@@ -306,7 +306,7 @@ class Binder {
   async #volumePhase(volume: Volume, phase: string, signal: AbortSignal, message?: string): Promise<Volume> {
     if (volume.status?.phase === phase) return volume;
     const { message: _old, reason: _reason, ...kept } = (volume.status ?? {}) as Frozen<PersistentVolumeStatus>;
-    const lastPhaseTransitionTime = timestamp(this.#context.clock.now());
+    const lastPhaseTransitionTime = timeOf(this.#context.clock.now());
     const status = { ...kept, phase, lastPhaseTransitionTime, ...(message && { message }) };
     return this.#volumeWriter.updateStatus({ ...volume, status } as Volume, { signal });
   }

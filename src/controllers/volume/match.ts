@@ -1,7 +1,7 @@
 // Owns which volume a claim gets: the smallest that has all it asks for, one reserved for it first. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/core.v1.ts';
-import { labelPredicate } from '../../api/label-selector.ts';
+import { labelPredicate } from '../../api/selector.ts';
 import { compareQuantities, type Quantity, tryParseQuantity, zero } from '../../api/quantity.ts';
 import { isTerminating } from '../../api/pod-readiness.ts';
 

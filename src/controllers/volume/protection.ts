@@ -4,7 +4,7 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/generated/resources.ts';
 import { isPodFinished, isTerminating } from '../../api/pod-readiness.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import { type Controller, type ControllerContext, self, watching } from '../framework/controller.ts';
 
@@ -58,7 +58,7 @@ export function claimProtectionController(context: ControllerContext): Controlle
     const condition = {
       type: 'Unused',
       status,
-      lastTransitionTime: timestamp(context.clock.now()),
+      lastTransitionTime: timeOf(context.clock.now()),
       reason: isInUse ? 'PodUsingPVC' : 'NoPodsUsingPVC',
       message: isInUse ? 'A pod is currently referencing this PVC' : 'No pods are currently referencing this PVC',
     };

@@ -4,7 +4,7 @@ import type { Node, NodeStatus } from '../../api/generated/core.v1.ts';
 import { leases, nodes } from '../../api/generated/resources.ts';
 import { type Frozen, type New, thaw } from '../../api/meta.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../../api/status-error.ts';
-import { microTimestamp } from '../../api/timestamps.ts';
+import { microTimeOf } from '../../api/time.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -170,7 +170,7 @@ class Agent implements NodeAgent {
   async #renew(held: Frozen<Lease> | undefined): Promise<Frozen<Lease>> {
     const { client, identity, clock } = this.#options;
     const resource = client.resource(leases);
-    const renewTime = microTimestamp(clock.now());
+    const renewTime = microTimeOf(clock.now());
     const key = { namespace: leaseNamespace, name: identity.name };
     if (held) {
       const next = thaw<Lease>(held);

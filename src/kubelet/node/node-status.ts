@@ -2,7 +2,7 @@
 import type { ContainerImage, NodeCondition, NodeStatus, NodeSystemInfo, Taint } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { Node } from '../../api/generated/core.v1.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { Machine } from './machine.ts';
 
 export const kubeletVersion = 'v1.37.2';
@@ -159,8 +159,8 @@ function nodeConditions(health: NodeHealth, before: readonly Frozen<NodeConditio
     return {
       type: condition.type,
       status: condition.status,
-      lastHeartbeatTime: timestamp(nowMs),
-      lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime! : timestamp(nowMs),
+      lastHeartbeatTime: timeOf(nowMs),
+      lastTransitionTime: old?.status === condition.status ? old.lastTransitionTime! : timeOf(nowMs),
       reason: condition.reason,
       message: condition.message,
     };

@@ -1,6 +1,6 @@
 // Owns one pod's life on this node: plans, starts the planned steps in the background, remembers, publishes the status.
 import type { PodStatus } from '../../api/generated/core.v1.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import type { Timer } from '../../base/clock.ts';
 import { deferred } from '../../base/task-group.ts';
 import { type PodProbes, podProbes } from '../probes/probes.ts';
@@ -48,7 +48,7 @@ export class PodWorker {
     this.#options = options;
     this.#node = options.node;
     this.#pod = options.pod;
-    this.#startedAtMs = parseTimestamp(options.pod.status?.startTime) ?? this.#node.clock.now();
+    this.#startedAtMs = maybeMillisOf(options.pod.status?.startTime) ?? this.#node.clock.now();
     const { phase } = options.pod.status ?? {};
     if (phase === 'Succeeded' || phase === 'Failed') this.#outcome = phase;
     this.#probes = podProbes({

@@ -9,7 +9,7 @@ import type {
 } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import { newest, type RuntimeContainer, type RuntimePod } from '../runtime/runtime-pod.ts';
 import { currentSandbox, outcomeOf, type Plan } from './plan.ts';
 import type { PodMemory } from './pod-memory.ts';
@@ -56,7 +56,7 @@ export function podStatus(input: StatusInput): PodStatus {
         before.reason !== undefined && { reason: before.reason, message: before.message ?? '' }),
     ...(hostIps.length > 0 && { hostIP: hostIps[0]!, hostIPs: hostIps.map((ip) => ({ ip })) }),
     ...(ips.length > 0 && { podIP: ips[0]!, podIPs: ips.map((ip) => ({ ip })) }),
-    startTime: before?.startTime ?? timestamp(memory.startedAtMs),
+    startTime: before?.startTime ?? timeOf(memory.startedAtMs),
     ...(inits.length > 0 && { initContainerStatuses }),
     containerStatuses,
     qosClass: before?.qosClass ?? qosClass(pod),
@@ -170,7 +170,7 @@ function containerStates(
     return { state: { waiting: waitingOf(input, container.name) }, lastState: {} };
   }
   if (last.state === 'running')
-    return { state: { running: { startedAt: timestamp(last.startedAtMs) } }, lastState: older };
+    return { state: { running: { startedAt: timeOf(last.startedAtMs) } }, lastState: older };
   if (last.state === 'created' || last.state === 'unknown') {
     const problem = plan.waiting.get(container.name);
     return { state: { waiting: problem ? waitingState(problem) : { reason: 'ContainerCreating' } }, lastState: older };
@@ -214,8 +214,8 @@ function terminated(container: RuntimeContainer): ContainerState {
       exitCode: container.exitCode,
       ...(container.reason !== '' && { reason: container.reason }),
       ...(container.message !== '' && { message: container.message }),
-      startedAt: container.startedAtMs > 0 ? timestamp(container.startedAtMs) : timestamp(container.createdAtMs),
-      finishedAt: timestamp(container.finishedAtMs),
+      startedAt: container.startedAtMs > 0 ? timeOf(container.startedAtMs) : timeOf(container.createdAtMs),
+      finishedAt: timeOf(container.finishedAtMs),
       containerID: `containerd://${container.id}`,
     },
   };
@@ -252,7 +252,7 @@ function conditions(input: StatusInput, phase: Phase, statuses: readonly Contain
       type: condition.type,
       ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
       status: condition.status,
-      lastTransitionTime: time ?? timestamp(nowMs),
+      lastTransitionTime: time ?? timeOf(nowMs),
       ...(condition.reason !== undefined && { reason: condition.reason }),
       ...(condition.message !== undefined && { message: condition.message }),
     };

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { isStatusError, statusError, type StatusError } from '../../api/status-error.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { HttpExchange } from '../../wire/http-exchange.ts';
 import { type HttpListener, httpListener } from '../../wire/http-listener.ts';
@@ -250,7 +250,7 @@ function logOptions(query: URLSearchParams, nowMs: number): LogOptions {
   };
   const sinceSeconds = integer('sinceSeconds');
   const sinceTime = query.get('sinceTime');
-  const sinceMs = sinceSeconds !== undefined ? nowMs - sinceSeconds * 1000 : parseTimestamp(sinceTime);
+  const sinceMs = sinceSeconds !== undefined ? nowMs - sinceSeconds * 1000 : maybeMillisOf(sinceTime);
   if (sinceTime && sinceMs === undefined) throw statusError('BadRequest', 'sinceTime is no RFC 3339 time');
   const tailLines = integer('tailLines');
   const limitBytes = integer('limitBytes');

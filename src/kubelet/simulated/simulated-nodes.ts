@@ -3,7 +3,7 @@ import type { ContainerImage, Node, Pod, Taint } from '../../api/generated/core.
 import { nodes, pods } from '../../api/generated/resources.ts';
 import { keyOf } from '../../api/meta.ts';
 import { isConflict, isNotFound } from '../../api/status-error.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
@@ -207,7 +207,7 @@ class SimulatedPods {
       pod,
       stage: phase === 'Running' ? 'running' : phase === 'Succeeded' || phase === 'Failed' ? 'ended' : 'waiting',
       ip: podIP ?? '',
-      startedMs: parseTimestamp(startTime) ?? now,
+      startedMs: maybeMillisOf(startTime) ?? now,
       endedMs: now,
       timer: undefined,
       isEnding: false,

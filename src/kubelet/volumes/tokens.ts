@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import type { TokenRequest } from '../../api/generated/authentication.v1.ts';
 import { serviceAccounts } from '../../api/generated/resources.ts';
-import { parseTimestamp } from '../../api/timestamps.ts';
+import { maybeMillisOf } from '../../api/time.ts';
 import type { Client } from '../../client/client.ts';
 import type { FrozenPod } from '../pod/pod-words.ts';
 
@@ -57,7 +57,7 @@ export function serviceAccountTokens(client: Client, clock: Clock): ServiceAccou
           },
         });
       const { token, expirationTimestamp } = answer.status;
-      const expiresMs = parseTimestamp(expirationTimestamp) ?? issuedMs + spec.expirationSeconds * 1000;
+      const expiresMs = maybeMillisOf(expirationTimestamp) ?? issuedMs + spec.expirationSeconds * 1000;
       entries.set(id, { token, issuedMs, expiresMs });
       return token;
     },

@@ -4,9 +4,9 @@ import type { Logger } from '../../base/log.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { Pod } from '../../api/generated/core.v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/policy.v1.ts';
-import { labelPredicate } from '../../api/label-selector.ts';
+import { labelPredicate } from '../../api/selector.ts';
 import { isNotFound } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import { type Cycle, diagnosisMessage, type RefusedFilter } from '../framework/cycle.ts';
 import { type Diagnosis, refusal, type SchedulerPlugin, type Snapshot, unresolvable } from '../framework/plugin.ts';
@@ -258,7 +258,7 @@ async function evictOne(
     reason: 'PreemptionByScheduler',
     message: `${preemptor.pod.spec.schedulerName ?? 'default-scheduler'}: preempting to accommodate a higher priority pod`,
     lastProbeTime: null,
-    lastTransitionTime: timestamp(deps.clock.now()),
+    lastTransitionTime: timeOf(deps.clock.now()),
     ...(victim.pod.metadata.generation !== undefined && { observedGeneration: victim.pod.metadata.generation }),
   };
   await ignoringGone(

@@ -8,7 +8,7 @@ import { CelSyntaxError } from '../../api/cel/ast.ts';
 import { CelBudgetExceeded } from '../../api/cel/evaluate.ts';
 import { CelError } from '../../api/cel/values.ts';
 import { isConflict } from '../../api/status-error.ts';
-import { timestamp } from '../../api/timestamps.ts';
+import { timeOf } from '../../api/time.ts';
 import type { ResourceClient } from '../../client/client.ts';
 import {
   type ClassForResource,
@@ -260,7 +260,7 @@ async function write(
       const next = thaw<ResourceClaim>(current);
       const status = (next.status ??= {});
       if (allocation !== undefined)
-        status.allocation ??= { ...allocation.result, allocationTimestamp: timestamp(clock.now()) as never };
+        status.allocation ??= { ...allocation.result, allocationTimestamp: timeOf(clock.now()) as never };
       const users = status.reservedFor ?? [];
       if (!users.some(({ uid }) => uid === pod.uid))
         status.reservedFor = [...users, { resource: 'pods', name: pod.name, uid: pod.uid }];

@@ -1,7 +1,7 @@
 // Owns PodTopologySpread: keeps matching pods even over zones, hosts and whatever else nodes are labelled with (KEP-895 and its followers).
 import type { Frozen } from '../../api/meta.ts';
 import type { TopologySpreadConstraint } from '../../api/generated/core.v1.ts';
-import { type LabelPredicate, labelPredicate } from '../../api/label-selector.ts';
+import { type LabelPredicate, labelPredicate } from '../../api/selector.ts';
 import type { Happening } from '../framework/cluster-event.ts';
 import { refusal, type SchedulerPlugin, unresolvable } from '../framework/plugin.ts';
 import type { MatchIndex, NodeCounts } from '../match-index.ts';
@@ -9,7 +9,7 @@ import type { NodeInfo } from '../node-info.ts';
 import { type NodeMatcher, requiredNodeMatcher } from '../node-selector.ts';
 import type { PodInfo } from '../pod-info.ts';
 import { selectorText } from '../selector.ts';
-import { keepsOut, untoleratedTaint } from '../toleration.ts';
+import { keepsOut, untolerated } from '../../api/judge/taints.ts';
 
 export interface PodTopologySpreadArgs {
   readonly defaultConstraints?: readonly Frozen<TopologySpreadConstraint>[];
@@ -196,7 +196,7 @@ function eligibility(pod: PodInfo): FilterState['isEligible'] {
   const { tolerations } = pod.pod.spec;
   return ({ honorsAffinity, honorsTaints }, node) =>
     (!honorsAffinity || matcher === undefined || matcher(node)) &&
-    (!honorsTaints || untoleratedTaint(tolerations, node.taints, keepsOut) === undefined);
+    (!honorsTaints || untolerated(node.taints, tolerations, keepsOut) === undefined);
 }
 
 /** The emptiest domain's count; as if there were an empty one while there are fewer than minDomains. */

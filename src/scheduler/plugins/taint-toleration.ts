@@ -4,20 +4,20 @@ import type { Toleration } from '../../api/generated/core.v1.ts';
 import type { Happening } from '../framework/cluster-event.ts';
 import { type SchedulerPlugin, unresolvable } from '../framework/plugin.ts';
 import type { PodInfo } from '../pod-info.ts';
-import { keepsOut, tolerates, untoleratedTaint } from '../toleration.ts';
+import { anyTolerates, keepsOut, untolerated } from '../../api/judge/taints.ts';
 import { normalizeByHighest } from './normalize.ts';
 
 const refused = unresolvable('node(s) had untolerated taint(s)');
 
 const nowTolerated = (pod: PodInfo, { node }: Happening): boolean =>
-  untoleratedTaint(pod.pod.spec.tolerations, node?.spec.taints ?? [], keepsOut) === undefined;
+  untolerated(node?.spec.taints ?? [], pod.pod.spec.tolerations, keepsOut) === undefined;
 
 export function taintToleration(): SchedulerPlugin<undefined> {
   return {
     name: 'TaintToleration',
     wakesOn: [{ on: 'NodeAdd', helps: nowTolerated }, { on: 'NodeTaint', helps: nowTolerated }, { on: 'PodChanged' }],
     filter: (pod, node) =>
-      node.taints.length > 0 && untoleratedTaint(pod.pod.spec.tolerations, node.taints, keepsOut) !== undefined
+      node.taints.length > 0 && untolerated(node.taints, pod.pod.spec.tolerations, keepsOut) !== undefined
         ? refused
         : undefined,
     preScore: (pod, nodes) =>
@@ -26,7 +26,7 @@ export function taintToleration(): SchedulerPlugin<undefined> {
         : { skip: true },
     score: (_pod, node, soft: readonly Frozen<Toleration>[]) => {
       let count = 0;
-      for (const taint of node.taints) if (taint.effect === 'PreferNoSchedule' && !tolerates(soft, taint)) count++;
+      for (const taint of node.taints) if (taint.effect === 'PreferNoSchedule' && !anyTolerates(soft, taint)) count++;
       return count;
     },
     normalize: (scores, nodes) => normalizeByHighest(scores, nodes.length, true),

@@ -1,7 +1,7 @@
 // Owns VolumeBinding: finds or orders volumes for claims that wait for their first consumer, and keeps pods to where their volumes are.
 import type { Clock } from '../../base/clock.ts';
 import { deferred } from '../../base/task-group.ts';
-import { labelPredicate } from '../../api/label-selector.ts';
+import { labelPredicate } from '../../api/selector.ts';
 import { thaw } from '../../api/meta.ts';
 import type { PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';

@@ -1,6 +1,6 @@
 // Owns cells that many kinds print: ages, containers, images, selectors.
 import type { PodTemplateSpec } from '../../api/generated/core.v1.ts';
-import { labelSelectorText } from '../../api/label-selector.ts';
+import { labelSelectorText } from '../../api/selector.ts';
 import type { LabelSelector, ObjectMeta } from '../../api/generated/meta.v1.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Column } from '../resource.ts';

@@ -5,7 +5,7 @@ import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { LabelSelector } from '../../api/generated/meta.v1.ts';
 import type { Scale } from '../../api/generated/autoscaling.v1.ts';
-import { labelSelectorText } from '../../api/label-selector.ts';
+import { labelSelectorText } from '../../api/selector.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';

@@ -2,7 +2,7 @@
 import type { Job, JobSpec } from '../../../api/generated/batch.v1.ts';
 import { jobs } from '../../../api/generated/resources.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
-import { labelPredicate } from '../../../api/label-selector.ts';
+import { labelPredicate } from '../../../api/selector.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { dnsLabel } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';

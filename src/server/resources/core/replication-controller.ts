@@ -3,7 +3,7 @@ import type { ReplicationController } from '../../../api/generated/core.v1.ts';
 import { replicationControllers } from '../../../api/generated/resources.ts';
 import { applyPodSpecDefaults } from '../../../api/defaults/pod-spec.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { mapPredicate } from '../../../api/label-selector.ts';
+import { mapPredicate } from '../../../api/selector.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';

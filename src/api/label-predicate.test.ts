@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { LabelSelector } from './generated/meta.v1.ts';
-import { labelPredicate, labelSelectorText, mapPredicate } from './label-selector.ts';
+import { labelPredicate, labelSelectorText, mapPredicate } from './selector.ts';
 
 const table: { selector: LabelSelector | undefined; labels: Record<string, string>; matches: boolean }[] = [
   { selector: undefined, labels: { a: '1' }, matches: false },
