@@ -1,6 +1,12 @@
 // Owns where things are by default on each system: data directories and the user's kubeconfig.
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The example of the package. This module and the bundle lie equally deep in it. */
+export function examplePath(): string {
+  return fileURLToPath(new URL('../../../examples/hello.yaml', import.meta.url));
+}
 
 export interface Environment {
   readonly platform: NodeJS.Platform;

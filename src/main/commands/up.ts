@@ -1,7 +1,6 @@
 // `k8ts up`: a cluster from its directory, in the foreground, until a signal ends it.
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../base/clock.ts';
 import type { LogLevel } from '../../base/log.ts';
 import { type Progress, progress } from '../../cli/progress.ts';
@@ -12,7 +11,14 @@ import { componentLogs } from '../component-logs.ts';
 import { checkConfig, type ClusterConfig, type NodeKind, readConfigFile } from '../config-file.ts';
 import { type DataDirectory, openDataDirectory, replaceFile } from '../data-directory.ts';
 import { provideHostTools } from '../host-packages.ts';
-import { contextName, dataDirectoryOf, type Environment, kubeconfigPath, thisEnvironment } from '../places.ts';
+import {
+  contextName,
+  dataDirectoryOf,
+  type Environment,
+  examplePath,
+  kubeconfigPath,
+  thisEnvironment,
+} from '../places.ts';
 import { UserError } from '../user-error.ts';
 
 export interface UpOptions extends ClusterConfig {
@@ -152,7 +158,7 @@ function summary(
   const which = dataDir !== undefined ? ` --data-dir ${dataDir}` : name !== undefined ? ` --name ${name}` : '';
   const isUsual = kubeconfig === kubeconfigPath(undefined, environment);
   const kubectl = `kubectl ${isUsual ? '' : `--kubeconfig ${kubeconfig} `}--context ${context}`;
-  const example = relative('.', fileURLToPath(new URL('../../../../examples/hello.yaml', import.meta.url)));
+  const example = relative('.', examplePath());
   return `
  Kubernetes ${cluster.version} answers at ${cluster.server}
    kubeconfig  context "${context}" in ${kubeconfig}
