@@ -2,7 +2,6 @@
 import type { IntOrString } from './generated/util.intstr.ts';
 
 const percent = /^([0-9]+)%$/;
-const wholePercent = /^[0-9]+%$/;
 
 /** "25%" → 25; undefined for a number or text that is no percentage. */
 export function percentOf(value: IntOrString): number | undefined {
@@ -10,8 +9,6 @@ export function percentOf(value: IntOrString): number | undefined {
   const match = percent.exec(value);
   return match === null ? undefined : Number(match[1]);
 }
-
-export const isPercentText = (value: IntOrString): boolean => typeof value === 'string' && wholePercent.test(value);
 
 /** The number, or the percentage of `total` rounded up or down. Throws for text that is no percentage. */
 export function scaledValue(value: IntOrString, total: number, roundUp: boolean): number {

@@ -9,8 +9,6 @@ const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const qualifiedPart = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 const labelValue = `(${qualifiedPart})?`;
 const configKey = '[-._a-zA-Z0-9]+';
-const cIdentifier = '[A-Za-z_][A-Za-z0-9_]*';
-const headerName = '[-A-Za-z0-9]+';
 const percent = '[0-9]+%';
 
 const whole = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
@@ -20,25 +18,19 @@ const label1035Pattern = whole(label1035);
 const qualifiedPartPattern = whole(qualifiedPart);
 const labelValuePattern = whole(labelValue);
 const configKeyPattern = whole(configKey);
-const cIdentifierPattern = whole(cIdentifier);
-const headerNamePattern = whole(headerName);
 const percentPattern = whole(percent);
 
-export const maxLabelLength = 63;
-export const maxSubdomainLength = 253;
+const maxLabelLength = 63;
+const maxSubdomainLength = 253;
 
-export function tooLongText(max: number): string {
+function tooLongText(max: number): string {
   return `must be no more than ${max} bytes`;
 }
 
-export const emptyText = 'must be non-empty';
-
-export function betweenText(low: number, high: number): string {
-  return `must be between ${low} and ${high}, inclusive`;
-}
+const emptyText = 'must be non-empty';
 
 /** "… (e.g. 'a',  or 'b', regex used for validation is 'x')" */
-export function patternText(message: string, pattern: string, ...examples: string[]): string {
+function patternText(message: string, pattern: string, ...examples: string[]): string {
   if (examples.length === 0) return `${message} (regex used for validation is '${pattern}')`;
   const shown = examples.map((example) => `'${example}', `).join(' or ');
   return `${message} (e.g. ${shown}regex used for validation is '${pattern}')`;
@@ -153,20 +145,6 @@ export function isLabelValue(value: string): string[] {
   return wrong;
 }
 
-export function isCIdentifier(value: string): string[] {
-  return cIdentifierPattern.test(value)
-    ? []
-    : [
-        patternText(
-          "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-          cIdentifier,
-          'my_name',
-          'MY_NAME',
-          'MyName',
-        ),
-      ];
-}
-
 /** Since 1.34 environment variables may have any printable ASCII characters but '='. */
 export function isEnvVarName(value: string): string[] {
   if (value === '') return ['environment variable name must be non-empty'];
@@ -195,10 +173,6 @@ export function isConfigMapKey(value: string): string[] {
   return wrong;
 }
 
-export function isPortNumber(port: number): string[] {
-  return Number.isInteger(port) && port >= 1 && port <= 65535 ? [] : [betweenText(1, 65535)];
-}
-
 /** IANA service names: container and service port names. */
 export function isPortName(value: string): string[] {
   const wrong: string[] = [];
@@ -208,12 +182,6 @@ export function isPortName(value: string): string[] {
   if (value.includes('--')) wrong.push('must not contain consecutive hyphens');
   if (value.startsWith('-') || value.endsWith('-')) wrong.push('must not begin or end with a hyphen');
   return wrong;
-}
-
-export function isHTTPHeaderName(value: string): string[] {
-  return headerNamePattern.test(value)
-    ? []
-    : [patternText("a valid HTTP header must consist of alphanumeric characters or '-'", headerName, 'X-Header-Name')];
 }
 
 export function isPercent(value: string): string[] {
@@ -226,17 +194,6 @@ export function isPercent(value: string): string[] {
 export function isPathSegmentName(value: string, isPrefix = false): string[] {
   if (!isPrefix && (value === '.' || value === '..')) return [`may not be '${value}'`];
   return ['/', '%'].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`);
-}
-
-/** "example.com": at least two labels. */
-export function isFullyQualifiedDomainName(value: string): string[] {
-  if (value === '') return [emptyText];
-  const name = value.endsWith('.') ? value.slice(0, -1) : value;
-  const wrong = isDNS1123Subdomain(name);
-  if (wrong.length > 0) return wrong;
-  const labels = name.split('.');
-  if (labels.length < 2) return ['should be a domain with at least two segments separated by dots'];
-  return labels.flatMap(isDNS1123Label);
 }
 
 /** Finalizers, CSI driver and signer domains: at least three segments. */
@@ -269,6 +226,4 @@ const masked =
     validate(isPrefix && name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name);
 
 export const nameIsDNSSubdomain: NameValidator = masked(isDNS1123Subdomain);
-export const nameIsDNSLabel: NameValidator = masked(isDNS1123Label);
-export const nameIsDNS1035Label: NameValidator = masked(isDNS1035Label);
 export const nameIsPathSegment: NameValidator = isPathSegmentName;

@@ -161,12 +161,6 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return { nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format };
 }
 
-/** Compares two texts; absent is zero. */
-export function compareQuantityTexts(a: string | undefined, b: string | undefined): -1 | 0 | 1 {
-  if (a === b) return 0;
-  return compareQuantities(a === undefined ? zero : parseQuantity(a), b === undefined ? zero : parseQuantity(b));
-}
-
 /** Units, rounded away from zero. A double: exact up to 2^53. */
 export function valueOf(quantity: Quantity): number {
   return Number(roundedUp(quantity.nano, nanoPerUnit));

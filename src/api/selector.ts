@@ -74,13 +74,6 @@ export function containsAll(labels: Labels | undefined, wanted: Labels): boolean
   return true;
 }
 
-/** A selector of plain pairs. Null matches nothing when `emptyIsNothing` (services), everything otherwise. */
-export function selectorOfPairs(pairs: Labels): Selector {
-  return Object.keys(pairs)
-    .toSorted()
-    .map((key) => ({ key, operator: '=' as const, values: [pairs[key]!] }));
-}
-
 const operators: Readonly<Record<string, Operator>> = {
   In: 'in',
   NotIn: 'notin',

@@ -150,4 +150,3 @@ export const isNotFound = (error: unknown): boolean => isStatusError(error, 'Not
 export const isAlreadyExists = (error: unknown): boolean => isStatusError(error, 'AlreadyExists');
 export const isConflict = (error: unknown): boolean => isStatusError(error, 'Conflict');
 export const isExpired = (error: unknown): boolean => isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
-export const isForbidden = (error: unknown): boolean => isStatusError(error, 'Forbidden');

@@ -13,7 +13,7 @@ export interface TaskGroup {
   readonly done: Promise<void>;
 }
 
-export class TaskFailure extends Error {
+class TaskFailure extends Error {
   override readonly name = 'TaskFailure';
   constructor(task: string, cause: unknown) {
     super(`task ${task} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });

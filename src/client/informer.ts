@@ -1,14 +1,6 @@
 // Owns the shared cache of one collection: fed by a reflector, read by listers, listened to by handlers.
 import { deferred } from '../base/task-group.ts';
-import {
-  type Frozen,
-  groupResource,
-  keyOf,
-  keyText,
-  type KubeObject,
-  type ObjectKey,
-  type ResourceRef,
-} from '../api/meta.ts';
+import { type Frozen, keyOf, keyText, type KubeObject, type ObjectKey, type ResourceRef } from '../api/meta.ts';
 import type { ResourceClient, WatchEvent } from './client.ts';
 import { compareResourceVersions, type IndexFunction, type Lister, ObjectStore } from './object-store.ts';
 import { reflect, type ReflectorOptions, type ReflectorSink } from './reflector.ts';
@@ -149,11 +141,6 @@ export class SharedInformer<T extends KubeObject> implements Informer<T>, Reflec
     this.#store.delete(key);
     for (const handler of this.#handlers) handler.deleted?.(obj);
   }
-}
-
-/** For messages: "deployments.apps". */
-export function informerName(informer: { readonly ref: ResourceRef<never> }): string {
-  return groupResource(informer.ref);
 }
 
 function versionOf(obj: unknown): string {

@@ -51,7 +51,7 @@ export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 
-export function emptyKubeconfig(): Kubeconfig {
+function emptyKubeconfig(): Kubeconfig {
   return { apiVersion: 'v1', kind: 'Config', clusters: [], users: [], contexts: [], 'current-context': '' };
 }
 

@@ -24,7 +24,7 @@ interface Index<T extends KubeObject> {
   readonly values: Map<string, Map<string, Frozen<T>>>;
 }
 
-export const namespaceIndex = 'namespace';
+const namespaceIndex = 'namespace';
 
 export class ObjectStore<T extends KubeObject> implements Lister<T> {
   readonly #objects = new Map<string, Frozen<T>>();

@@ -26,7 +26,7 @@ const sliceName = 'kube-dns-k8ts';
 const labels = { 'k8s-app': 'kube-dns', 'kubernetes.io/cluster-service': 'true', 'kubernetes.io/name': 'CoreDNS' };
 
 /** No selector: nobody else writes its endpoints. */
-export function kubeDnsService({ clusterIP }: Pick<DnsServiceOptions, 'clusterIP'>): New<Service> {
+function kubeDnsService({ clusterIP }: Pick<DnsServiceOptions, 'clusterIP'>): New<Service> {
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -43,7 +43,7 @@ export function kubeDnsService({ clusterIP }: Pick<DnsServiceOptions, 'clusterIP
   };
 }
 
-export function kubeDnsSlice({ address, port, nodeName }: DnsServiceOptions): New<EndpointSlice> {
+function kubeDnsSlice({ address, port, nodeName }: DnsServiceOptions): New<EndpointSlice> {
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -74,7 +74,7 @@ export function publishedPort(source: Pick<ZoneSource, 'slices'>): number | unde
 }
 
 /** Makes the objects what they should be. Throws StatusError (for example when the address is taken by another service). */
-export async function publishDns(client: Client, options: DnsServiceOptions, signal: AbortSignal): Promise<void> {
+async function publishDns(client: Client, options: DnsServiceOptions, signal: AbortSignal): Promise<void> {
   // Asked for first: to create it again is refused for its address, which is in use, before its name is looked at.
   try {
     await client.resource(services).get({ namespace, name }, { signal });

@@ -16,7 +16,7 @@ export interface Signals {
 }
 
 /** The kubelet's documented defaults (evictionHard). */
-export const hardThresholds = {
+const hardThresholds = {
   memoryAvailableBytes: 100 * 1024 * 1024,
   diskAvailableRatio: 0.1,
   inodesFreeRatio: 0.05,

@@ -77,7 +77,7 @@ const fields: Readonly<Record<keyof ClusterConfig, Check>> = {
   componentArgs: isComponentArgs,
 };
 
-export const configApiVersion = 'k8ts.dev/v1alpha1';
+const configApiVersion = 'k8ts.dev/v1alpha1';
 
 /** Reads a --config file (YAML or JSON). Throws UserError naming every field that is wrong. */
 export function readConfigFile(path: string): ClusterConfig {

@@ -14,7 +14,7 @@ export interface HostClaim extends ProcessIdentity {
 }
 
 /** One file a network namespace. /run is emptied at boot, when no process is left either. */
-export function hostClaimFile(): string {
+function hostClaimFile(): string {
   const namespace = /\d+/.exec(readlinkSync('/proc/self/ns/net'))?.[0] ?? '0';
   return `/run/k8ts/real-node-${namespace}.json`;
 }

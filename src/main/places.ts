@@ -20,7 +20,7 @@ export function thisEnvironment(): Environment {
 }
 
 /** Of all clusters: /var/lib/k8ts for root on Linux, else the system's place for a user's data. */
-export function clustersDirectory({ platform, uid, home, variables }: Environment): string {
+function clustersDirectory({ platform, uid, home, variables }: Environment): string {
   if (platform === 'win32') return join(variables['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'k8ts');
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'k8ts');
   if (uid === 0) return '/var/lib/k8ts';

@@ -1,5 +1,5 @@
 // Owns a small API server in memory for controller tests: versions, watches, conflicts, status, finalizers. No defaults, no validation, no authority.
-import { type Frozen, freeze, type KubeObject, parseApiVersion, type ResourceRef, thaw } from '../api/meta.ts';
+import { type Frozen, freeze, type KubeObject, type ResourceRef, thaw } from '../api/meta.ts';
 import { alreadyExists, badRequest, conflict, notFound, statusError } from '../api/status-error.ts';
 import { deferred } from '../base/task-group.ts';
 import type { Clock } from '../base/clock.ts';
@@ -418,9 +418,4 @@ function mergePatch(target: unknown, patch: unknown, strategic: boolean, field =
     else result[key] = mergePatch(result[key], value, strategic, key);
   }
   return result;
-}
-
-/** "apps/v1" and "Deployment" of an object, for tests that look objects up. */
-export function groupKindOf(obj: KubeObject): { group: string; kind: string } {
-  return { group: parseApiVersion(obj.apiVersion).group, kind: obj.kind };
 }

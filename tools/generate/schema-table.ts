@@ -26,7 +26,7 @@ export function generateSchemaTable(facts: Facts, schemas: Readonly<Record<strin
 }
 
 /** "io.k8s.api.core.v1.Pod" is "core.v1.Pod" in types.json: the last three parts. */
-export function goName(openApiName: string): string {
+function goName(openApiName: string): string {
   const parts = openApiName.split('.');
   return parts.slice(parts.at(-2) === 'runtime' ? -2 : -3).join('.');
 }

@@ -40,13 +40,13 @@ export interface SourceFile {
 
 const importPattern = /(?:^|\n)\s*(?:import|export)\b[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/g;
 
-export function importsOf(file: SourceFile): string[] {
+function importsOf(file: SourceFile): string[] {
   return [...file.text.matchAll(importPattern)]
     .map((match) => match[1] ?? match[2]!)
     .filter((target) => target.startsWith('.'));
 }
 
-export function resolveImport(from: string, target: string): string {
+function resolveImport(from: string, target: string): string {
   const parts = from.split('/').slice(0, -1);
   for (const part of target.split('/')) {
     if (part === '..') parts.pop();

@@ -1,7 +1,7 @@
 // Owns the envelope of Kubernetes protobuf: four magic bytes and a runtime.Unknown around every object.
 import { ProtobufError, Reader, Writer } from './protobuf-bytes.ts';
 
-export const envelopeMagic: Uint8Array = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
+const envelopeMagic: Uint8Array = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
 export interface Envelope {
   readonly apiVersion: string;

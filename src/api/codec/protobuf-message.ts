@@ -194,7 +194,7 @@ function lazyCodec(schema: Schema): () => ValueCodec {
 }
 
 /** The codec of a value that stands alone: in a field, a list or a map. */
-export function codecOf(schema: Schema): ValueCodec {
+function codecOf(schema: Schema): ValueCodec {
   switch (schema.type) {
     case 'object':
       return messageCodec(schema);

@@ -244,7 +244,7 @@ function noteUnknown(at: Decoding): void {
 }
 
 /** `spec.containers[0].foo` */
-export function pathText(path: readonly (string | number)[]): string {
+function pathText(path: readonly (string | number)[]): string {
   let text = '';
   for (const part of path) text += typeof part === 'number' ? `[${part}]` : text === '' ? part : `.${part}`;
   return text;

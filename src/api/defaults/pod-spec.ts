@@ -109,7 +109,7 @@ function applyContainerDefaults(container: Container): void {
 }
 
 /** Images that may move under their name are pulled always: "latest", or neither tag nor digest. What is no name is not. */
-export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
+function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   const match = imageName.exec(image);
   if (match === null) return 'IfNotPresent';
   const [, tag, digest] = match;

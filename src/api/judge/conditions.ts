@@ -9,7 +9,7 @@ export interface ConditionLike {
   observedGeneration?: number;
 }
 
-export function findCondition<C extends { readonly type: string }>(
+function findCondition<C extends { readonly type: string }>(
   conditions: readonly C[] | undefined,
   type: string,
 ): C | undefined {

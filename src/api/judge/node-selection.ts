@@ -9,7 +9,7 @@ export interface NodeFacts {
 }
 
 /** Any term must match; a selector without terms matches nothing. */
-export function matchesNodeSelector(selector: Frozen<NodeSelector>, node: NodeFacts): boolean {
+function matchesNodeSelector(selector: Frozen<NodeSelector>, node: NodeFacts): boolean {
   return (selector.nodeSelectorTerms ?? []).some((term) => matchesNodeTerm(term, node));
 }
 

@@ -17,10 +17,6 @@ export function isControlledBy(object: Owned, owner: Owned): boolean {
   return uid !== undefined && uid === owner.metadata.uid;
 }
 
-export function isOwnedBy(object: Owned, owner: Owned): boolean {
-  return (object.metadata.ownerReferences ?? []).some(({ uid }) => uid === owner.metadata.uid);
-}
-
 /** The reference of a controller to itself: deletion of the owner in the foreground waits for the object. */
 export function controllerReference(
   owner: Owned & { readonly apiVersion: string; readonly kind: string },

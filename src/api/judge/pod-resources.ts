@@ -55,7 +55,7 @@ export function isSidecar(container: Frozen<Container>): boolean {
   return container.restartPolicy === 'Always';
 }
 
-export function amountsOf(resources: Frozen<ResourceRequirements> | undefined, side: Side): Map<string, Quantity> {
+function amountsOf(resources: Frozen<ResourceRequirements> | undefined, side: Side): Map<string, Quantity> {
   return new Map(Object.entries(resources?.[side] ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
 }
 

@@ -26,7 +26,7 @@ const plainNames: ReadonlySet<string> = new Set([
 ]);
 
 /** "count/deployments.apps", "count/pods". */
-export function countName({ group, plural }: GroupResource): string {
+function countName({ group, plural }: GroupResource): string {
   return `count/${plural}${group === '' ? '' : `.${group}`}`;
 }
 

@@ -20,7 +20,7 @@ export function schemaOf(apiVersion: string, kind: string): ObjectSchema | undef
 }
 
 /** "core.v1.Pod" for ("v1", "Pod"). Options and Status are registered in every group version. */
-export function kindTypeOf(apiVersion: string, kind: string): string | undefined {
+function kindTypeOf(apiVersion: string, kind: string): string | undefined {
   return kindTypes.get(`${apiVersion}/${kind}`) ?? (inEveryGroup.has(kind) ? kindTypes.get(`v1/${kind}`) : undefined);
 }
 

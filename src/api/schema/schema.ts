@@ -104,6 +104,3 @@ export interface FieldSchema {
 }
 
 export type PatchStrategy = 'merge' | 'retainKeys' | 'replace';
-
-export const isScalar = (schema: Schema): schema is ScalarSchema =>
-  schema.type !== 'object' && schema.type !== 'map' && schema.type !== 'list' && schema.type !== 'alternative';

@@ -39,14 +39,6 @@ export function validateCanonicalCidr(problems: Problems, path: string, value: s
     problems.invalid(path, value, `must be in canonical form ("${canonical}")`);
 }
 
-export function validateCanonicalAddress(problems: Problems, path: string, value: string): void {
-  const wrong = ipAddress(value);
-  problems.each(path, value, wrong);
-  const canonical = wrong.length === 0 ? canonicalAddress(value) : undefined;
-  if (canonical !== undefined && canonical !== value)
-    problems.invalid(path, value, `must be in canonical form ("${canonical}")`);
-}
-
 /** IPv6 in another form than the canonical one is accepted in old fields, with a warning. */
 export function cidrWarnings(path: string, value: string): string[] {
   const canonical = canonicalCidr(value);

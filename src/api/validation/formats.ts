@@ -94,14 +94,6 @@ export function envName(value: string): readonly string[] {
   return /^[ -<>-~]+$/.test(value) ? none : ["a valid environment variable name is printable ASCII without '='"];
 }
 
-/** The strict form: what shells can name. */
-export function cIdentifierLikeEnvName(value: string): readonly string[] {
-  const problems = [...dotted(value)];
-  if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(value))
-    problems.unshift("must consist of alphabetic characters, digits, '_', '-' or '.', and not start with a digit");
-  return problems;
-}
-
 export const portNumber = (value: number): readonly string[] =>
   value >= 1 && value <= 65535 ? none : ['must be between 1 and 65535, inclusive'];
 

@@ -15,7 +15,6 @@ export function nano(text: string | undefined): bigint {
   return amount;
 }
 
-const one = 1_000_000_000n;
 const milli = 1_000_000n;
 
 const divideUp = (a: bigint, b: bigint): bigint => (a > 0n ? (a + b - 1n) / b : a / b);
@@ -39,6 +38,3 @@ export function roundResources(list: Record<string, string> | undefined): void {
 export function sumText(amount: bigint, like: string): string {
   return formatQuantity({ nano: amount, format: tryParseQuantity(like)?.format ?? 'DecimalSI' });
 }
-
-/** Whole units, rounded up. */
-export const wholeUnits = (text: string): bigint => divideUp(nano(text), one);

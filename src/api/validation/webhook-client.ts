@@ -25,7 +25,7 @@ function parseUrl(text: string): ParsedUrl | undefined {
 
 const form = '; desired format: https://host[/path]';
 
-export function validateWebhookUrl(problems: Problems, path: string, text: string): void {
+function validateWebhookUrl(problems: Problems, path: string, text: string): void {
   const url = parseUrl(text);
   if (url === undefined) return problems.required(path, `url must be a valid URL${form}`);
   if (url.scheme !== 'https') problems.invalid(path, url.scheme, `'https' is the only allowed URL scheme${form}`);

@@ -10,7 +10,7 @@ import type { Cri } from '../cri.ts';
 const run = promisify(execFile);
 
 /** Imports an OCI or docker archive into the namespace that the CRI plugin uses. Throws with ctr's own words. */
-export async function importArchive(ctr: string, paths: ContainerdPaths, file: string): Promise<void> {
+async function importArchive(ctr: string, paths: ContainerdPaths, file: string): Promise<void> {
   try {
     await run(ctr, ['--address', paths.socket, '--namespace', 'k8s.io', 'images', 'import', file], {
       timeout: 120_000,

@@ -19,7 +19,7 @@ import {
 } from './program.ts';
 
 /** Where the server looks for a text to show: a ConfigMap volume's key in the example. */
-export const helloMessagePath = '/etc/hello/message';
+const helloMessagePath = '/etc/hello/message';
 export const helloPort = 8080;
 
 const requestBytes = 4096;

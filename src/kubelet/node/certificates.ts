@@ -82,7 +82,7 @@ function signed({ metadata, status }: Frozen<CertificateSigningRequest>): string
 }
 
 /** When a certificate should be renewed: after 70 to 90 % of its time, so that nodes do not all ask at once. */
-export function renewalMs(certificate: string, random: Random): number {
+function renewalMs(certificate: string, random: Random): number {
   const { validFrom, validTo } = new X509Certificate(certificate);
   const from = Date.parse(validFrom);
   return from + (Date.parse(validTo) - from) * (0.7 + 0.2 * random.next());

@@ -58,11 +58,6 @@ export const configSourceAnnotation = 'kubernetes.io/config.source';
 export const configMirrorAnnotation = 'kubernetes.io/config.mirror';
 export const configHashAnnotation = 'kubernetes.io/config.hash';
 
-export function isStaticPod(pod: FrozenPod): boolean {
-  const source = pod.metadata.annotations?.[configSourceAnnotation];
-  return source !== undefined && source !== 'api';
-}
-
 export function isMirrorPod(pod: FrozenPod): boolean {
   return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
 }

@@ -21,7 +21,7 @@ export function qosClass(pod: FrozenPod): QosClass {
   return isGuaranteed ? 'Guaranteed' : 'Burstable';
 }
 
-export const guaranteedOomScore = -997;
+const guaranteedOomScore = -997;
 const bestEffortOomScore = 1000;
 
 /** How soon the kernel kills a container when memory runs out ("Node out of memory behavior"). */

@@ -11,7 +11,7 @@ export const durationAnnotation = 'simulation.k8ts.io/duration-seconds';
 /** With which code they then end. Default 0. */
 export const exitCodeAnnotation = 'simulation.k8ts.io/exit-code';
 /** How long the pod takes to start, in seconds, instead of the node's own time. */
-export const startAnnotation = 'simulation.k8ts.io/start-seconds';
+const startAnnotation = 'simulation.k8ts.io/start-seconds';
 
 export type Stage = 'waiting' | 'running' | 'ended';
 

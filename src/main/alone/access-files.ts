@@ -13,7 +13,7 @@ import { UserError } from '../user-error.ts';
 type Loose = Readonly<Record<string, unknown>>;
 
 /** The YAML (or JSON) of a file as an object. */
-export function readYaml(file: string): Loose {
+function readYaml(file: string): Loose {
   let parsed: unknown;
   try {
     parsed = load(readFileSync(file, 'utf8'));
@@ -89,7 +89,7 @@ export function auditSettings(flags: AuditFlags): Pick<ApiServerOptions, 'audit'
 }
 
 /** Where a kubeconfig's current context leads, and with which credentials. */
-export function remoteOf(file: string): { readonly callee: Callee; readonly bearerToken?: string } {
+function remoteOf(file: string): { readonly callee: Callee; readonly bearerToken?: string } {
   let config: Kubeconfig;
   try {
     config = parseKubeconfig(readFileSync(file, 'utf8'), file);

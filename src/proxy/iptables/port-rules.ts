@@ -26,7 +26,7 @@ export function hostAddress(ip: string): string {
   return ip.includes(':') ? `${ip}/128` : `${ip}/32`;
 }
 
-export function endpointText({ ip, port }: { readonly ip: string; readonly port: number }): string {
+function endpointText({ ip, port }: { readonly ip: string; readonly port: number }): string {
   return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 

@@ -70,7 +70,7 @@ export const jumps: readonly Jump[] = [
 /** A chain whose disappearance shows that someone flushed the tables. */
 export const canary = 'KUBE-PROXY-CANARY';
 
-export const ownChains: Readonly<Record<Table, readonly string[]>> = {
+const ownChains: Readonly<Record<Table, readonly string[]>> = {
   mangle: [canary],
   nat: ['KUBE-SERVICES', 'KUBE-NODEPORTS', 'KUBE-POSTROUTING', 'KUBE-MARK-MASQ', canary],
   filter: [

@@ -1,6 +1,6 @@
 // Owns the frames of SPDY/3.1: their bytes, read piece by piece and written whole. Keeps no state of streams.
 
-export const frameTypes = {
+const frameTypes = {
   synStream: 1,
   synReply: 2,
   rstStream: 3,
@@ -22,7 +22,7 @@ export const resetCodes = {
   frameTooLarge: 11,
 } as const;
 
-export const flagFin = 1;
+const flagFin = 1;
 const initialWindowSetting = 7;
 
 /** Control frames hold headers or a few numbers; whatever is longer is no honest frame. */

@@ -7,12 +7,8 @@ import { refuseUpgrade, requestUpgrade, type UpgradeTarget } from './upgrade.ts'
 
 const protocolHeader = 'X-Stream-Protocol-Version';
 
-export function isSpdy(message: IncomingMessage): boolean {
-  return message.headers.upgrade?.toLowerCase() === 'spdy/3.1';
-}
-
 /** The protocols that a client offers, in its order. */
-export function offeredProtocols(message: IncomingMessage): string[] {
+function offeredProtocols(message: IncomingMessage): string[] {
   return listHeader(message.headers[protocolHeader.toLowerCase()]);
 }
 

@@ -1,6 +1,5 @@
 // Owns HTTP upgrades: asking a server for one, and handing a client's on to another server byte for byte. Knows no protocol.
 import { type IncomingMessage, request, STATUS_CODES } from 'node:http';
-import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { joinStreams } from './join.ts';
 
@@ -11,24 +10,6 @@ export interface UpgradeTarget {
   readonly host: string;
   /** Path and query. */
   readonly path: string;
-}
-
-/** A plain HTTP server by its URL, as container runtimes name their streaming server. */
-export function httpTarget(url: string): UpgradeTarget {
-  const { hostname, port, host, pathname, search } = new URL(url);
-  return {
-    host,
-    path: pathname + search,
-    connect: () =>
-      new Promise((resolve, reject) => {
-        const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) });
-        socket.once('connect', () => {
-          socket.off('error', reject);
-          resolve(socket);
-        });
-        socket.once('error', reject);
-      }),
-  };
 }
 
 export interface Upgraded {
@@ -114,7 +95,7 @@ const notForwarded: ReadonlySet<string> = new Set([
 ]);
 
 /** A request's headers as they go on to another server. */
-export function forwardedHeaders(message: IncomingMessage): Record<string, string | string[]> {
+function forwardedHeaders(message: IncomingMessage): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(message.headers))
     if (value !== undefined && !notForwarded.has(name) && !name.startsWith('impersonate-')) headers[name] = value;
