@@ -25,7 +25,7 @@ export function tolerates(toleration: Frozen<Toleration>, taint: Frozen<Taint>):
   }
 }
 
-function anyTolerates(tolerations: Tolerations, taint: Frozen<Taint>): boolean {
+export function anyTolerates(tolerations: Tolerations, taint: Frozen<Taint>): boolean {
   return (tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 }
 
