@@ -65,7 +65,8 @@ function addService(usage: Map<string, Quantity>, { spec }: Frozen<Service>): vo
 }
 
 function addClaim(usage: Map<string, Quantity>, claim: Frozen<PersistentVolumeClaim>): void {
-  const storageClass = claim.spec.storageClassName ?? '';
+  const storageClass =
+    claim.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? claim.spec.storageClassName ?? '';
   const prefix = `${storageClass}.storageclass.storage.k8s.io/`;
   if (storageClass !== '') usage.set(`${prefix}persistentvolumeclaims`, one);
   // While a claim shrinks or grows, the larger of what is asked for and what is there counts.

@@ -78,33 +78,68 @@ function unsaid(quota: Quota, request: AdmissionRequest, usage: Amounts): string
 
 async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
   const { operation, namespace, subresource, served, object, name, dryRun } = request;
+  const isResize = served.resource.group === '' && served.resource.plural === 'pods' && subresource === 'resize';
   if (
     namespace === '' ||
-    subresource !== '' ||
+    (subresource !== '' && !isResize) ||
     object === undefined ||
     (operation !== 'CREATE' && operation !== 'UPDATE')
   )
     return;
   const quotas = parts.catalog.stored('', 'resourcequotas')!.collection!;
-  let delta: Amounts | undefined;
+  const { group, plural } = served.resource;
+  const refuse = (why: string) => forbidden({ group, plural }, name, why);
+  const charges: { readonly key: string; readonly delta: Amounts }[] = [];
+  // All are looked at before any is charged: most refusals leave nothing behind.
   for (const entry of quotas.cache.select({ type: 'namespace', namespace }, undefined)) {
     const quota = entry.object as Quota;
     if (!quotaMatches(quota, served.resource, object as Frozen<KubeObject>)) continue;
-    delta ??= deltaOf(request);
-    const { group, plural } = served.resource;
-    const refuse = (why: string) => forbidden({ group, plural }, name, why);
+    const { oldObject } = request;
+    const wasCounted = oldObject !== undefined && quotaMatches(quota, served.resource, oldObject);
+    // What moves into a quota's scope counts there as new.
+    const delta = deltaOf(wasCounted ? request : { ...request, oldObject: undefined });
     const silent = unsaid(quota, request, delta);
     if (silent.length > 0)
       throw refuse(`failed quota: ${quota.metadata.name}: must specify ${silent.sort().join(',')}`);
-    if (charged(quota, delta, refuse) === undefined || dryRun) continue;
-    const change = delta;
-    await parts.objects.update(quotas, entry.key, (newest) => {
-      const next = charged(newest.object as Quota, change, refuse);
-      if (next === undefined) return newest.object;
-      recordServerWrite(parts.catalog.stored('', 'resourcequotas')!, newest.object, next, 'status', parts.clock.now());
-      return freeze(quotas.codec.canonical(next));
-    });
+    if (charged(quota, delta, refuse) !== undefined) charges.push({ key: entry.key, delta });
   }
+  if (dryRun) return;
+  const done: typeof charges = [];
+  try {
+    for (const { key, delta } of charges) {
+      await charge(parts, key, (newest) => charged(newest, delta, refuse));
+      done.push({ key, delta });
+    }
+  } catch (error) {
+    for (const { key, delta } of done) await charge(parts, key, (newest) => refunded(newest, delta));
+    throw error;
+  }
+}
+
+/** Compared and stored, as often as others are faster: two requests never share the last of a quota. */
+async function charge(parts: Parts, key: string, change: (newest: Quota) => KubeObject | undefined): Promise<void> {
+  const served = parts.catalog.stored('', 'resourcequotas')!;
+  const quotas = served.collection!;
+  await parts.objects.update(quotas, key, (newest) => {
+    const next = change(newest.object as Quota);
+    if (next === undefined) return newest.object;
+    recordServerWrite(served, newest.object, next, 'status', parts.clock.now());
+    return freeze(quotas.codec.canonical(next));
+  });
+}
+
+/** What another quota refused is given back. */
+function refunded(quota: Quota, delta: Amounts): KubeObject | undefined {
+  const used = quota.status?.used;
+  if (used === undefined) return undefined;
+  const next = thaw(quota) as KubeObject & ResourceQuota;
+  next.status!.used = { ...used };
+  for (const [name, amount] of delta) {
+    if (used[name] === undefined || quota.status?.hard?.[name] === undefined) continue;
+    const left = subtractQuantities(parseQuantity(used[name]), amount);
+    next.status!.used[name] = formatQuantity(compareQuantities(left, zero) < 0 ? zero : left);
+  }
+  return next;
 }
 
 /** The last of the plugins: nothing may refuse after it has counted. */
