@@ -1,5 +1,5 @@
 // Owns passing an upgraded connection through to the runtime's streaming server, byte by byte. Reads nothing of what passes.
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -44,17 +44,6 @@ function requestText(message: IncomingMessage, url: URL): string {
 export function refuse(client: Duplex, code: number, message: string): void {
   const body = `${message}\n`;
   client.end(
-    `HTTP/1.1 ${code} ${codeText(code)}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? 'Error'}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-}
-
-function codeText(code: number): string {
-  const texts: Readonly<Record<number, string>> = {
-    400: 'Bad Request',
-    401: 'Unauthorized',
-    403: 'Forbidden',
-    404: 'Not Found',
-    502: 'Bad Gateway',
-  };
-  return texts[code] ?? 'Internal Server Error';
 }
