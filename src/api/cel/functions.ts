@@ -18,7 +18,11 @@ export interface Overload {
   /** Units of work of one call, as upstream counts them; default 1. */
   cost?(args: readonly CelValue[], result: CelValue): number;
   /** The same before evaluation, from what is known of the arguments' sizes. Default: 1. `resultSize` bounds the result. */
-  estimate?(sizes: readonly SizeRange[]): { readonly cost: SizeRange; readonly resultSize?: SizeRange };
+  estimate?(
+    sizes: readonly SizeRange[],
+    /** Of the arguments' elements, where declarations bound them. */
+    elements?: readonly (SizeRange | undefined)[],
+  ): { readonly cost: SizeRange; readonly resultSize?: SizeRange };
 }
 
 export interface CelFunction {

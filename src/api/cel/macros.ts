@@ -144,6 +144,15 @@ function optional(isFlat: boolean): Expander {
   };
 }
 
+/** Sorts by what the expression gives for each element. */
+const sortBy: Expander = (given, refuse) => ({
+  kind: 'call',
+  at: given.at,
+  name: '@sortByKeys',
+  target: given.target,
+  args: [looping(1, (at, value) => collect(at, value))(given, refuse)],
+});
+
 /** By name and count of arguments. */
 const macros: Readonly<Record<string, Expander>> = {
   'all/2': looping(1, all),
@@ -153,6 +162,7 @@ const macros: Readonly<Record<string, Expander>> = {
   'map/2': looping(1, (at, value) => collect(at, value)),
   'map/3': looping(1, (at, predicate, value) => collect(at, value!, predicate)),
   'filter/2': filter,
+  'sortBy/2': sortBy,
   'all/3': looping(2, all),
   'exists/3': looping(2, exists),
   'existsOne/3': looping(2, existsOne),

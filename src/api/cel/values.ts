@@ -236,6 +236,8 @@ class JsonStruct implements CelMap {
     const field = typeof key === 'string' ? this.#as.fields?.get(key) : undefined;
     if (field === undefined || !Object.hasOwn(this.json, field.name)) return undefined;
     const value = (this.json as Record<string, unknown>)[field.name];
+    // A null in a typed field is as if it were not there; dyn fields may be null.
+    if (value === null && field.type.type.kind !== 'dyn') return undefined;
     return value === undefined ? undefined : fromJson(value, field.type);
   }
   *keys(): Iterable<CelValue> {

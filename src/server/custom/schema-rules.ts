@@ -22,7 +22,7 @@ export function validateSchema(schema: Props, before: Props | undefined, path: s
   if (errors.length > 0) return errors;
   const root = structural(schema);
   errors.push(...defaultErrors(root, path));
-  if (errors.length === 0) errors.push(...ruleErrors(root, path, before));
+  if (errors.length === 0) errors.push(...ruleErrors(root, path));
   return errors;
 }
 

@@ -2,6 +2,7 @@
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions.v1.ts';
 import { setOwn } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { statusError } from '../../api/status-error.ts';
 import { newCollection } from '../served/builtin.ts';
 import type { Collection, Served, ServedSubresource } from '../served/served.ts';
 import { jsonStorage } from '../storage/envelope.ts';
@@ -35,7 +36,11 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
   const resources = versions.map(({ version, custom }) => ({
     version,
     resource:
-      version === stored.version ? custom.resource : converting(custom, version.name, spec.group, storageApiVersion),
+      version === stored.version
+        ? custom.resource
+        : spec.conversion?.strategy === 'Webhook'
+          ? refusing(custom)
+          : converting(custom, version.name, spec.group, storageApiVersion),
   }));
   for (const { version, resource } of resources)
     if (version.served) byVersion.set(`${spec.group}/${version.name}`, resource);
@@ -90,6 +95,18 @@ function converting(custom: CustomVersion, version: string, group: string, stora
       },
     },
   };
+}
+
+/** Strategy Webhook is not called yet: better no answer than a wrong one. The stored version is served all the same. */
+function refusing(custom: CustomVersion): Resource {
+  const refuse = (): never => {
+    const { group, version, kind } = custom.resource;
+    throw statusError(
+      'InternalError',
+      `conversion webhook for ${group}/${version}, Kind=${kind}: conversion by webhook is not supported`,
+    );
+  };
+  return { ...custom.resource, convert: { toStorage: refuse, fromStorage: refuse } };
 }
 
 function copy(value: unknown): unknown {

@@ -1,6 +1,6 @@
 // Owns CEL's conversions and size: int(), string(), timestamp(), type(), dyn() and their like.
 import { parseDuration, parseInstant } from '../../time.ts';
-import { define, type Library, overload } from '../functions.ts';
+import { define, type Library, overload, type SizeRange } from '../functions.ts';
 import {
   bool,
   bytes,
@@ -22,6 +22,10 @@ import { checkedDuration, checkedInt, checkedTimestamp, checkedUint, sizeOf, tra
 const a = param('A');
 const textCosts = {
   cost: ([text]: readonly CelValue[]) => Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor)),
+  estimate: ([text]: readonly SizeRange[]) => ({
+    cost: { min: 1, max: Math.max(1, Math.ceil(text!.max * traversalFactor)) },
+    resultSize: { min: 0, max: text!.max },
+  }),
 };
 
 function wholeNumber(value: number): bigint {

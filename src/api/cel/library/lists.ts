@@ -1,8 +1,31 @@
 // Owns Kubernetes' functions of lists, and the extension "sets" (documentation "Kubernetes list library", cel-go "sets").
 import { compare, equal } from '../equality.ts';
 import { define, type Library, member, overload, type SizeRange } from '../functions.ts';
-import { bool, bytes, type CelType, double, duration, int, list, param, string, timestamp, uint } from '../types.ts';
-import { CelDuration, CelError, type CelList, CelUint, type CelValue } from '../values.ts';
+import {
+  bool,
+  bytes,
+  type CelType,
+  double,
+  duration,
+  dyn,
+  int,
+  list,
+  optional,
+  param,
+  string,
+  timestamp,
+  uint,
+} from '../types.ts';
+import {
+  ArrayList,
+  CelDuration,
+  CelError,
+  type CelList,
+  CelOptional,
+  CelUint,
+  type CelValue,
+  isList,
+} from '../values.ts';
 import { checkedDuration, checkedInt, checkedUint, sizeOf } from './operators.ts';
 
 const a = param('A');
@@ -23,6 +46,26 @@ const pairs = {
     cost: { min: Math.max(1, x!.min * y!.min), max: Math.max(1, x!.max * y!.max) },
   }),
 };
+
+const maxRange = 100_000;
+
+/** The result is made of what was walked. */
+const grown = {
+  cost: each.cost,
+  estimate: ([items]: readonly SizeRange[]) => ({
+    cost: { min: 1, max: Math.max(1, items!.max) },
+    resultSize: { min: 0, max: items!.max },
+  }),
+};
+
+const optionalAt = (items: CelList, at: number): CelOptional =>
+  at < 0 || at >= items.size ? CelOptional.none : new CelOptional(items.at(at));
+
+function flattened(items: readonly CelValue[], depth: number): CelValue[] {
+  return items.flatMap((item) =>
+    depth > 0 && typeof item === 'object' && item !== null && isList(item) ? flattened(array(item), depth - 1) : [item],
+  );
+}
 
 const array = (items: CelValue): CelValue[] =>
   Array.from({ length: (items as CelList).size }, (_, at) => (items as CelList).at(at));
@@ -102,6 +145,103 @@ export const lists: Library = {
         int,
         ([items, item]) => BigInt(array(items!).findLastIndex((other) => equal(other, item!))),
         each,
+      ),
+    ),
+    define(
+      'slice',
+      member(
+        list(a),
+        [int, int],
+        list(a),
+        ([items, from, to]) => {
+          const all = array(items!);
+          const [start, end] = [Number(from as bigint), Number(to as bigint)];
+          if (start < 0 || end > all.length || start > end)
+            throw new CelError(`cannot slice(${start}, ${end}), list length is ${all.length}`);
+          return new ArrayList(all.slice(start, end));
+        },
+        grown,
+      ),
+    ),
+    define(
+      'flatten',
+      member(list(list(a)), [], list(a), ([items]) => new ArrayList(flattened(array(items!), 1)), grown),
+      member(
+        list(dyn),
+        [int],
+        list(dyn),
+        ([items, depth]) => {
+          if ((depth as bigint) < 0n) throw new CelError('level must be non-negative');
+          return new ArrayList(flattened(array(items!), Math.min(100, Number(depth as bigint))));
+        },
+        grown,
+      ),
+    ),
+    define(
+      'distinct',
+      member(
+        list(a),
+        [],
+        list(a),
+        ([items]) => {
+          const all = array(items!);
+          return new ArrayList(all.filter((item, at) => !all.slice(0, at).some((other) => equal(item, other))));
+        },
+        {
+          cost: ([items]) => Math.max(1, sizeOf(items!) ** 2),
+          estimate: ([items]) => ({
+            cost: { min: 1, max: Math.max(1, items!.max ** 2) },
+            resultSize: { min: 0, max: items!.max },
+          }),
+        },
+      ),
+    ),
+    define(
+      'sort',
+      ...ordered.map((type) =>
+        member(list(type), [], list(type), ([items]) => new ArrayList([...array(items!)].sort(compare)), grown),
+      ),
+    ),
+    define(
+      '@sortByKeys',
+      ...ordered.map((type) =>
+        member(
+          list(a),
+          [list(type)],
+          list(a),
+          ([items, keys]) => {
+            const order = array(keys!).map((key, at) => ({ key, at }));
+            order.sort((x, y) => compare(x.key, y.key) || x.at - y.at);
+            const all = array(items!);
+            return new ArrayList(order.map(({ at }) => all[at]!));
+          },
+          grown,
+        ),
+      ),
+    ),
+    define(
+      'reverse',
+      member(list(a), [], list(a), ([items]) => new ArrayList([...array(items!)].reverse()), grown),
+    ),
+    define(
+      'first',
+      member(list(a), [], optional(a), ([items]) => optionalAt(items as CelList, 0)),
+    ),
+    define(
+      'last',
+      member(list(a), [], optional(a), ([items]) => optionalAt(items as CelList, (items as CelList).size - 1)),
+    ),
+    define(
+      'lists.range',
+      overload(
+        [int],
+        list(int),
+        ([count]) => {
+          const size = Number(count as bigint);
+          if (size > maxRange) throw new CelError(`lists.range: at most ${maxRange} elements`);
+          return new ArrayList(Array.from({ length: Math.max(0, size) }, (_, at) => BigInt(at)));
+        },
+        { cost: ([count]) => 1 + Math.max(0, Number(count as bigint)) },
       ),
     ),
   ],

@@ -164,12 +164,14 @@ export const strings: Library = {
       'startsWith',
       member(string, [string], bool, ([whole, part]) => text(whole).startsWith(text(part)), {
         cost: (args) => walk.cost([args[1]!]),
+        estimate: (sizes) => ({ cost: scaled(sizes[1]!) }),
       }),
     ),
     define(
       'endsWith',
       member(string, [string], bool, ([whole, part]) => text(whole).endsWith(text(part)), {
         cost: (args) => walk.cost([args[1]!]),
+        estimate: (sizes) => ({ cost: scaled(sizes[1]!) }),
       }),
     ),
     define(
