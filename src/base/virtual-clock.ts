@@ -20,8 +20,9 @@ export class VirtualClock implements Clock {
     this.#startMs = startMs;
   }
 
+  /** Whole milliseconds, as Date.now() has them; timers may be due in between. */
   now(): number {
-    return this.#nowMs;
+    return Math.floor(this.#nowMs);
   }
 
   monotonic(): number {

@@ -9,6 +9,7 @@ import { taskGroup } from '../base/task-group.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import type { Progress } from '../cli/progress.ts';
 import type { Client } from '../client/client.ts';
+import type { Transport } from '../client/transport.ts';
 import type { KubeconfigEntry } from '../client/kubeconfig.ts';
 import type { HostTools } from '../kubelet/host/tools.ts';
 import type { Store } from '../store/store.ts';
@@ -55,6 +56,8 @@ export interface ClusterOptions {
   /** --controllers of the controller manager. Default ["*"]. */
   readonly controllers?: readonly string[];
   readonly clock?: Clock;
+  /** Puts something between a component ("kube-scheduler", …; "k8ts" is `client`) and the API server: faults, a record. */
+  readonly transport?: (component: string, transport: Transport) => Transport;
   readonly random?: Random;
   readonly logs?: (component: string) => Logger;
   readonly progress?: Progress;
@@ -72,6 +75,8 @@ export interface Cluster {
   kubeconfigEntry(name: string): KubeconfigEntry;
   /** Rejects when a component fails; never resolves. */
   readonly failed: Promise<never>;
+  /** Ends "kube-scheduler" or "kube-controller-manager" as a crash would and begins it anew. */
+  restart(component: string): void;
   /** Ends all components and, on a real node, all containers. Idempotent. */
   stop(): Promise<void>;
 }
@@ -164,15 +169,17 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       detail(`https://127.0.0.1:${started.port}`);
       return started;
     });
-    const component = componentDeps(serving.server, deps);
+    const component = componentDeps(serving.server, deps, options.transport);
+    const restarts = new Map<string, () => void>();
     await show.stage('Controllers and scheduler', () => {
-      startControllers(
+      const controllers = startControllers(
         { podSubnet, ...(options.controllers && { controllers: options.controllers }), ...settings.controllerManager },
         pki,
         component,
         deps,
       );
-      startScheduler(settings.scheduler ?? {}, component, deps);
+      restarts.set('kube-controller-manager', controllers);
+      restarts.set('kube-scheduler', startScheduler(settings.scheduler ?? {}, component, deps));
     });
     if (options.node === 'real') await addRealNode(options, settings, address, pki, component, deps, show);
     else if (options.node !== 'none') {
@@ -185,6 +192,7 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       pki,
       deps,
       stop,
+      restarts,
     );
   } catch (error) {
     // Most often the same failure again, as the group's; the caller gets the first.
@@ -248,6 +256,7 @@ function clusterOf(
   pki: Pki,
   { group }: ControlPlaneDeps,
   stop: () => Promise<void>,
+  restarts: ReadonlyMap<string, () => void>,
 ): Cluster {
   const server = `https://127.0.0.1:${port}`;
   const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -262,6 +271,15 @@ function clusterOf(
     port,
     client,
     failed,
+    restart(component) {
+      const restart = restarts.get(component);
+      if (restart === undefined)
+        throw new UserError(
+          `${component} cannot be restarted by itself`,
+          `those that can are ${[...restarts.keys()].join(', ')}`,
+        );
+      restart();
+    },
     kubeconfigEntry: (name) => ({
       name,
       cluster: { server, 'certificate-authority-data': base64(pki.ca.certificatePem) },

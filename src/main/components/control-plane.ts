@@ -3,9 +3,10 @@ import { Agent, get } from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
-import type { TaskGroup } from '../../base/task-group.ts';
+import { Stopped, type TaskGroup } from '../../base/task-group.ts';
 import type { Logger } from '../../base/log.ts';
 import { client } from '../../client/rest.ts';
+import type { Transport } from '../../client/transport.ts';
 import { controllerManager } from '../../controllers/manager/manager.ts';
 import type { ControllerManagerOptions } from '../../controllers/manager/options.ts';
 import { type ApiServer, apiServer } from '../../server/api-server.ts';
@@ -34,9 +35,13 @@ interface Identity {
 export type ComponentOf = (component: string, identity: Identity) => ComponentDeps;
 
 /** What a component in this process works with: a client that speaks as `identity`, its log and metrics. */
-export function componentDeps(server: ApiServer, { clock, random, logs }: ControlPlaneDeps): ComponentOf {
+export function componentDeps(
+  server: ApiServer,
+  { clock, random, logs }: ControlPlaneDeps,
+  wrap: (component: string, transport: Transport) => Transport = (_, transport) => transport,
+): ComponentOf {
   return (component, { name, groups = [] }) => ({
-    client: client(server.inProcess({ name, groups: [...groups, 'system:authenticated'] }, component)),
+    client: client(wrap(component, server.inProcess({ name, groups: [...groups, 'system:authenticated'] }, component))),
     clock,
     random,
     logger: logs(component),
@@ -139,28 +144,56 @@ export function startControllers(
   pki: Pki,
   component: ComponentOf,
   { group, random }: ControlPlaneDeps,
-): void {
-  const manager = controllerManager(
-    {
-      rootCaPem: pki.ca.certificatePem,
-      certificateAuthority: certificateAuthority(pki.ca, random),
-      clusterCidrs: [podSubnet],
-      signServiceAccountToken: legacyTokenSigner(pki.serviceAccountKeyPem),
-      ...options,
-    },
-    {
-      ...component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
-      clientOf: (account) => component('kube-controller-manager', serviceAccount(account)).client,
-    },
-  );
-  group.run('kube-controller-manager', (signal) => manager.run(signal));
+): Restart {
+  const make = () =>
+    controllerManager(
+      {
+        rootCaPem: pki.ca.certificatePem,
+        certificateAuthority: certificateAuthority(pki.ca, random),
+        clusterCidrs: [podSubnet],
+        signServiceAccountToken: legacyTokenSigner(pki.serviceAccountKeyPem),
+        ...options,
+      },
+      {
+        ...component('kube-controller-manager', { name: 'system:kube-controller-manager' }),
+        clientOf: (account) => component('kube-controller-manager', serviceAccount(account)).client,
+      },
+    );
+  // Unknown names of controllers are told now, not by the task.
+  let made: ReturnType<typeof make> | undefined = make();
+  return restartable(group, 'kube-controller-manager', (signal) => {
+    const manager = made ?? make();
+    made = undefined;
+    return manager.run(signal);
+  });
 }
 
 export function startScheduler(
   options: Pick<SchedulerComponentOptions, 'configuration'>,
   component: ComponentOf,
   { group }: ControlPlaneDeps,
-): void {
-  const deps = component('kube-scheduler', { name: 'system:kube-scheduler' });
-  group.run('kube-scheduler', (signal) => runScheduler(options, deps, signal));
+): Restart {
+  return restartable(group, 'kube-scheduler', (signal) =>
+    runScheduler(options, component('kube-scheduler', { name: 'system:kube-scheduler' }), signal),
+  );
+}
+
+/** Ends a component as a crash would, without a word to anybody, and begins it anew. */
+export type Restart = () => void;
+
+function restartable(group: TaskGroup, name: string, run: (signal: AbortSignal) => Promise<void>): Restart {
+  let stop = new AbortController();
+  group.run(name, async (signal) => {
+    while (!signal.aborted) {
+      const own = new AbortController();
+      stop = own;
+      try {
+        await run(AbortSignal.any([signal, own.signal]));
+      } catch (error) {
+        if (!own.signal.aborted || signal.aborted) throw error;
+      }
+      if (!own.signal.aborted) return;
+    }
+  });
+  return () => stop.abort(new Stopped(`${name} restarts`));
 }
