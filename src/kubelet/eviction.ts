@@ -1,6 +1,7 @@
 // Owns what a node does when memory or disk runs out: says so in its conditions, and picks pods to end. The picking is pure.
 import type { FrozenPod } from './pod/pod-words.ts';
-import { podSums, qosClass } from './pod/qos.ts';
+import { qosClassOf } from '../api/judge/pod-qos.ts';
+import { podSums } from './pod/qos.ts';
 
 export interface Pressure {
   readonly memory: boolean;
@@ -52,5 +53,5 @@ export function memoryVictim(
 
 /** What the evicted pod's status says. */
 export function evictionMessage(pod: FrozenPod, resource: string, availableBytes: number): string {
-  return `The node was low on resource: ${resource}. Threshold quantity: ${Math.round(hardThresholds.memoryAvailableBytes / 1024)}Ki, available: ${Math.round(availableBytes / 1024)}Ki. Pod is ${qosClass(pod)}.`;
+  return `The node was low on resource: ${resource}. Threshold quantity: ${Math.round(hardThresholds.memoryAvailableBytes / 1024)}Ki, available: ${Math.round(availableBytes / 1024)}Ki. Pod is ${qosClassOf(pod.spec)}.`;
 }

@@ -2,7 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrozenPod } from '../pod/pod-words.ts';
-import { cpuPeriodUs, cpuQuotaUs, cpuShares, podSums, qosClass } from '../pod/qos.ts';
+import { cpuPeriodUs, cpuQuotaUs, cpuShares, podSums } from '../pod/qos.ts';
+import { qosClassOf } from '../../api/judge/pod-qos.ts';
 
 export interface CgroupUsage {
   readonly cpuNanoseconds: number;
@@ -88,7 +89,7 @@ export function cgroups(root: string, mountInfo = readFileSync('/proc/self/mount
     v1.find((each) => each.controllers.includes(controller))?.folder;
 
   function podPath(pod: FrozenPod): string {
-    const qos = qosClass(pod);
+    const qos = qosClassOf(pod.spec);
     const level = qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`;
     return `${root}${level}/pod${pod.metadata.uid}`;
   }

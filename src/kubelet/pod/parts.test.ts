@@ -8,7 +8,8 @@ import { containerEnv, type EnvSources, serviceEnv } from './env.ts';
 import { expand } from './expand.ts';
 import { hostNames, hostsFile, parseResolvConf, podDns } from './network-files.ts';
 import type { FrozenPod } from './pod-words.ts';
-import { cpuQuotaUs, cpuShares, oomScore, podSums, qosClass } from './qos.ts';
+import { cpuQuotaUs, cpuShares, oomScore, podSums } from './qos.ts';
+import { qosClassOf } from '../../api/judge/pod-qos.ts';
 
 function podOf(spec: Partial<PodSpec>, metadata: object = {}): FrozenPod {
   return {
@@ -164,7 +165,7 @@ test('quality of service and what the kernel gets', () => {
     [resources({ cpu: '500m', memory: '1Gi' }, { cpu: '1', memory: '1Gi' }), 'Burstable'],
     [resources(undefined, { memory: '1Gi' }), 'Burstable'],
   ];
-  for (const [spec, expected] of table) assert.equal(qosClass(podOf(spec)), expected, JSON.stringify(spec));
+  for (const [spec, expected] of table) assert.equal(qosClassOf(podOf(spec).spec), expected, JSON.stringify(spec));
   assert.equal(oomScore(podOf({}), 0, 1000), 1000);
   assert.equal(oomScore(podOf(resources({ memory: '250' })), 250, 1000), 750);
   assert.deepEqual([cpuShares(0), cpuShares(1000), cpuShares(1)], [2, 1024, 2]);

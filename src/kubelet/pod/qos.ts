@@ -1,25 +1,9 @@
-// Owns a pod's quality-of-service class and what follows from it for the kernel. Pure.
+// Owns what follows from a pod's quality-of-service class and resources for the kernel. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { ResourceRequirements } from '../../api/generated/core.v1.ts';
 import { type FrozenPod, initContainersOf } from './pod-words.ts';
+import { qosClassOf } from '../../api/judge/pod-qos.ts';
 import { amount, milliAmount } from './quantities.ts';
-
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
-
-const compute = ['cpu', 'memory'] as const;
-
-/** As documented under "Pod Quality of Service Classes"; pod-level resources decide when there are any. */
-export function qosClass(pod: FrozenPod): QosClass {
-  const all: readonly (Frozen<ResourceRequirements> | undefined)[] = pod.spec.resources
-    ? [pod.spec.resources]
-    : [...initContainersOf(pod), ...pod.spec.containers].map(({ resources }) => resources);
-  const amounts = all.flatMap((each) =>
-    compute.map((name) => ({ request: amount(each?.requests?.[name]), limit: amount(each?.limits?.[name]) })),
-  );
-  if (amounts.every(({ request, limit }) => request === 0 && limit === 0)) return 'BestEffort';
-  const isGuaranteed = amounts.every(({ request, limit }) => limit > 0 && (request === 0 || request === limit));
-  return isGuaranteed ? 'Guaranteed' : 'Burstable';
-}
 
 const guaranteedOomScore = -997;
 const bestEffortOomScore = 1000;
@@ -27,7 +11,7 @@ const bestEffortOomScore = 1000;
 /** How soon the kernel kills a container when memory runs out ("Node out of memory behavior"). */
 export function oomScore(pod: FrozenPod, requestedBytes: number, capacityBytes: number): number {
   if ((pod.spec.priority ?? 0) >= 2_000_000_000) return guaranteedOomScore;
-  const qos = qosClass(pod);
+  const qos = qosClassOf(pod.spec);
   if (qos === 'Guaranteed') return guaranteedOomScore;
   if (qos === 'BestEffort') return bestEffortOomScore;
   const score = Math.floor(1000 - (1000 * requestedBytes) / Math.max(1, capacityBytes));

@@ -22,7 +22,7 @@ import {
   isSidecar,
   restartsAfter,
 } from './pod-words.ts';
-import { qosClass } from './qos.ts';
+import { qosClassOf } from '../../api/judge/pod-qos.ts';
 
 export interface StatusInput {
   readonly pod: FrozenPod;
@@ -59,7 +59,7 @@ export function podStatus(input: StatusInput): PodStatus {
     startTime: before?.startTime ?? timeOf(memory.startedAtMs),
     ...(inits.length > 0 && { initContainerStatuses }),
     containerStatuses,
-    qosClass: before?.qosClass ?? qosClass(pod),
+    qosClass: before?.qosClass ?? qosClassOf(pod.spec),
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
   };
 }

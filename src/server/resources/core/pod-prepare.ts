@@ -12,7 +12,7 @@ import { timeOf } from '../../../api/time.ts';
 import type { StrategyContext } from '../../resource.ts';
 import { applyPodLevelRequests } from '../../../api/defaults/pod-spec.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
-import { qosClassOf } from '../../../api/validation/pod-qos.ts';
+import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 
 /** Fields of 1.37 whose feature gates are off by default: they vanish. */
 export function dropDisabledFields(spec: PodSpec): void {

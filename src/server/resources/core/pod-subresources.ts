@@ -2,7 +2,7 @@
 import type { Container, Pod, ResourceRequirements } from '../../../api/generated/core.v1.ts';
 import { type Frozen, thaw } from '../../../api/meta.ts';
 import { mirrorAnnotation } from '../../../api/validation/pod-annotations.ts';
-import { qosClassOf } from '../../../api/validation/pod-qos.ts';
+import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import type { Subresource } from '../../resource.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../../../api/generated/core.v1.ts';
 import { type Frozen, thaw } from '../../../api/meta.ts';
 import { appArmorPrefix, mirrorAnnotation, validatePodAnnotations } from '../../../api/validation/pod-annotations.ts';
-import { qosClassOf } from '../../../api/validation/pod-qos.ts';
+import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateTolerations } from '../../../api/validation/scheduling.ts';

@@ -1,7 +1,7 @@
 // Owns the quality-of-service class of a pod: what it may expect when its node runs short.
 import type { PodSpec } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { nano } from './quantities.ts';
+import { nano } from '../validation/quantities.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
