@@ -149,6 +149,7 @@ async function start(options: ClusterOptions): Promise<Cluster> {
           tls: { certificate: pki.apiServer.certificatePem, key: pki.apiServer.keyPem },
           clientCa: pki.ca.certificatePem,
           requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
+          enableAdmissionPlugins: ['NodeRestriction'],
           ...apiServerSettings,
           serviceAccounts: { ...serviceAccounts, signingKey: pki.serviceAccountKeyPem },
           serviceClusterIpRange: serviceSubnet,

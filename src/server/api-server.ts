@@ -45,7 +45,7 @@ import { version } from './version.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import { pipeline } from './pipeline.ts';
-import type { Stage } from './pipeline.ts';
+import type { Pipeline, Stage } from './pipeline.ts';
 import type { UserInfo } from './request.ts';
 import { resources } from './resources/all.ts';
 import { builtinCatalog } from './served/builtin.ts';
@@ -65,6 +65,8 @@ export interface ApiServer {
   readonly ready: Promise<{ readonly port: number }>;
   /** A transport for a component in this process, as this user. `agent` is what its writes are noted under. */
   inProcess(user: UserInfo, agent?: string): Transport;
+  /** The journey of its requests: for measuring. */
+  readonly pipeline: Pipeline;
 }
 
 export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiServer {
@@ -292,6 +294,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   return {
     run,
     ready: started.promise,
+    pipeline: line,
     inProcess: (user, agent) =>
       inProcessTransport({ pipeline: line, clock, user: authenticated(user), ...(agent !== undefined && { agent }) }),
   };

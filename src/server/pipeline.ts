@@ -15,6 +15,7 @@ export interface Stage {
 
 export interface Pipeline {
   readonly stages: readonly Stage[];
+  readonly watchers: readonly Watcher[];
   /** Never rejects: what goes wrong is an answer. */
   handle(request: ApiRequest): Promise<ApiAnswer>;
   /** As `handle`, but synchronous when nothing waits: most reads. */
@@ -78,7 +79,7 @@ export function pipeline(stages: readonly Stage[], log: Logger, watchers: readon
     }
   }
 
-  return { stages, tryHandle, handle: async (request) => tryHandle(request) };
+  return { stages, watchers, tryHandle, handle: async (request) => tryHandle(request) };
 }
 
 function nobody(): ApiAnswer {
