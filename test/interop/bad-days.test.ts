@@ -44,11 +44,15 @@ function assertClear({ code, stderr }: Output, says: RegExp): void {
   assert.doesNotMatch(stderr, /\n\s+at /);
 }
 
-test('a taken port', async (t) => {
+async function takenPort(t: TestContext): Promise<number> {
   const blocker = createServer().listen(0);
   t.after(() => blocker.close());
   await once(blocker, 'listening');
-  const { port } = blocker.address() as AddressInfo;
+  return (blocker.address() as AddressInfo).port;
+}
+
+test('a taken port', async (t) => {
+  const port = await takenPort(t);
   assertClear(await up(join(directory(t), 'data'), '--port', String(port)), new RegExp(`port ${port} is taken`));
 });
 
@@ -110,6 +114,9 @@ test('a missing tool is named with what it is for', { skip: notRoot }, async (t)
   const found = await runProgram('unshare', args);
   assertClear(found, /lacks .*containerd/);
   assert.match(found.stderr, /install containerd/);
+  // The advice can be followed: what has never come up may have another kind of node.
+  const port = await takenPort(t);
+  assertClear(await up(join(path, 'data'), '--port', String(port)), /is taken/);
 });
 
 test('a second start in the same directory', async (t) => {
