@@ -27,6 +27,8 @@ import { bootstrapSigner, tokenCleaner } from '../bootstrap/tokens.ts';
 import { ephemeralVolumeController } from '../volume/ephemeral.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
+import { apiServerBundlePublisher } from '../trust-bundle/api-server-bundle.ts';
+import { attachDetachController } from '../volume/attach-detach.ts';
 import { admissionPolicyStatusController } from '../admission-policy/status.ts';
 import { autoscalerController } from '../autoscaler/autoscaler.ts';
 import { deviceTaintEvictionController } from '../node/device-taint-eviction.ts';
@@ -84,6 +86,11 @@ export const controllers: readonly ControllerEntry[] = [
   },
   { name: 'taint-eviction-controller', make: taintEvictionController },
   { name: 'ttl-controller', make: ttlController },
+  { name: 'persistentvolume-attach-detach-controller', make: attachDetachController },
+  {
+    name: 'kube-apiserver-serving-clustertrustbundle-publisher-controller',
+    make: (context, { rootCaPem }) => (rootCaPem ? apiServerBundlePublisher(context, rootCaPem) : undefined),
+  },
   { name: 'device-taint-eviction-controller', make: deviceTaintEvictionController },
   { name: 'resourceclaim-controller', make: resourceClaimController },
   { name: 'validatingadmissionpolicy-status-controller', make: admissionPolicyStatusController },
