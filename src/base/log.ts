@@ -1,7 +1,8 @@
 // Owns structured logging: one line an event, fields beside a constant message. The sink is pino; see docs/dependencies.md.
 import { pino } from 'pino';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 // Owns what components started alone have in common: flags, logging, their kubeconfig, and the signals that end them.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
@@ -57,6 +57,7 @@ export async function depsFromKubeconfig(
   if (kubeconfig === undefined)
     throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
   try {
+    if (!existsSync(kubeconfig)) throw new KubeconfigError(`there is no kubeconfig ${kubeconfig}`);
     const config = await loadKubeconfig([kubeconfig]);
     if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;
     const transport = wrap(await transportFromKubeconfig(config, { clock: systemClock, userAgent: component }));

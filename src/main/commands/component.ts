@@ -1,5 +1,5 @@
 // `k8ts kube-apiserver`, `k8ts kubelet`, …: one component in a process of its own, as upstream's binary of that name.
-import { logger, type LogLevel } from '../../base/log.ts';
+import { logger, logLevels, type LogLevel } from '../../base/log.ts';
 import { FlagError, type FlagTable, flagHelp, parseFlags, type Values } from '../../cli/flags.ts';
 import type { AloneDeps } from '../alone/alone.ts';
 import { UserError } from '../user-error.ts';
@@ -56,6 +56,11 @@ function read(name: string, flags: FlagTable, args: readonly string[]): Values<F
 
 function levelOf(values: Values<FlagTable>): LogLevel {
   const named = values['log-level'];
-  if (typeof named === 'string') return named as LogLevel;
+  if (typeof named === 'string') {
+    const level = logLevels.find((known) => known === named);
+    if (level === undefined)
+      throw new UserError(`--log-level ${named} is not known`, `use one of ${logLevels.join(', ')}`);
+    return level;
+  }
   return Number(values['v'] ?? 0) >= 4 ? 'debug' : 'info';
 }
