@@ -187,7 +187,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       rootPaths(catalog),
       ...(limit.debug === undefined ? [] : [limit.debug]),
       healthPaths(checks),
-      openApiPaths(),
+      openApiPaths(catalog),
       exactPaths({
         '/version': () => json(version),
         ...openIdPaths(accounts),

@@ -1,5 +1,7 @@
 // Owns /openapi/v2 and /openapi/v3: documents made when they are first asked for, kept as bytes, told apart by hashes.
 import { createHash } from 'node:crypto';
+import { customDocument } from '../api/openapi/custom.ts';
+import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
 import { openApiV2 } from '../api/openapi/v2.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
@@ -7,6 +9,7 @@ import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
 import { factNames, readFact, readFactText } from './facts.ts';
 import { parseAccept } from './http/form.ts';
 import type { PathHandler } from './paths.ts';
+import type { Catalog } from './served/served.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
 const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
@@ -23,26 +26,30 @@ interface Document {
   readonly hash: string;
 }
 
-export function openApiPaths(): PathHandler {
+export function openApiPaths(catalog: Catalog): PathHandler {
   const kept = new Map<string, Document>();
   const keep = (key: string, contentType: string, make: () => Buffer): Document => {
-    let document = kept.get(key);
-    if (document === undefined) {
+    let made = kept.get(key);
+    if (made === undefined) {
       const bytes = make();
-      document = { bytes, contentType, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
-      kept.set(key, document);
+      made = document(bytes, contentType);
+      kept.set(key, made);
     }
-    return document;
+    return made;
   };
   const groups = lazily(groupFiles);
+  const custom = customDocuments(catalog);
   const v3 = (path: string) =>
     keep(path, 'application/json', () =>
       jsonBytes(openApiV3(readFact(groups().get(path)!) as SlimDocument, schemas())),
     );
-  const index = () =>
-    keep('index', 'text/plain; charset=utf-8', () =>
-      jsonBytes(openApiV3Index(new Map([...groups().keys()].map((path) => [path, hashOf(groups().get(path)!)])))),
-    );
+  const index = (): Document => {
+    const recorded = [...groups().keys()].map((path) => [path, hashOf(groups().get(path)!)] as const);
+    const made = [...custom()].map(([path, { hash }]) => [path, hash] as const);
+    const bytes = () => jsonBytes(openApiV3Index(new Map([...recorded, ...made])));
+    if (made.length === 0) return keep('index', 'text/plain; charset=utf-8', bytes);
+    return document(bytes(), 'text/plain; charset=utf-8');
+  };
   const v2 = lazily(() =>
     openApiV2(
       [...groups().values()].map((file) => readFact(file) as SlimDocument),
@@ -68,10 +75,67 @@ export function openApiPaths(): PathHandler {
     if (path === '/openapi/v3') return send(request, index());
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
+    const own = custom().get(name);
+    if (own !== undefined) {
+      if (!accepts(request, jsonNames)) return notAcceptable();
+      return redirect(request, name, own.hash) ?? send(request, document(own.make(), 'application/json'), own.hash);
+    }
     const file = groups().get(name);
     if (file === undefined) return { type: 'bytes', code: 404, contentType: '', body: '' };
     if (!accepts(request, jsonNames)) return notAcceptable();
     return redirect(request, name, hashOf(file)) ?? send(request, v3(name), hashOf(file));
+  };
+}
+
+function document(bytes: Buffer, contentType: string): Document {
+  return { bytes, contentType, hash: sha512(bytes) };
+}
+
+const sha512 = (bytes: Buffer | string): string => createHash('sha512').update(bytes).digest('hex').toUpperCase();
+
+interface CustomDocument {
+  readonly hash: string;
+  /** Made on each call: nobody asks often, and hundreds of kinds would fill memory. */
+  readonly make: () => Buffer;
+}
+
+/** The documents of custom kinds by path, found anew when what is served has changed. */
+function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocument> {
+  let made: ReadonlyMap<string, CustomDocument> = new Map();
+  let generation = -1;
+  return () => {
+    if (generation === catalog.generation) return made;
+    generation = catalog.generation;
+    const kinds = new Map<string, CustomKind[]>();
+    for (const { resource, subresources, custom } of catalog.all()) {
+      if (!custom) continue;
+      const { group, version, kind, plural, namespaced, listKind = `${kind}List`, openApi = {} } = resource;
+      const one = {
+        group,
+        version,
+        kind,
+        plural,
+        namespaced,
+        listKind,
+        schema: openApi,
+        subresources: [...subresources.keys()],
+      };
+      const path = `apis/${group}/${version}`;
+      kinds.set(path, [...(kinds.get(path) ?? []), one]);
+    }
+    made = new Map(
+      [...kinds].map(([path, all]) => [
+        path,
+        {
+          hash: sha512(JSON.stringify(all)),
+          make: () => {
+            const { document: facts, schemas: own } = customDocument(all);
+            return jsonBytes(openApiV3(facts, { ...schemas(), ...own }));
+          },
+        },
+      ]),
+    );
+    return made;
   };
 }
 

@@ -50,6 +50,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly schema?: ObjectSchema;
   /** Reads a parsed body whose apiVersion and kind are this one's; absent: by the schema. Custom kinds only. */
   decode?(parsed: ParsedJson): { readonly object: KubeObject; readonly problems: readonly string[] };
+  /** What OpenAPI says of a custom kind: the schema of its definition, by reference. */
+  readonly openApi?: Readonly<Record<string, unknown>>;
   /** The kind in another of its versions; custom kinds only. */
   readonly sibling?: (apiVersion: string) => Resource | undefined;
   /** Called before a write: kinds whose rules are large load them when they are first needed. */

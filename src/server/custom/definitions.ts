@@ -8,6 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { deferred, isAbort } from '../../base/task-group.ts';
 import type { Transport } from '../../client/transport.ts';
+import { localServices } from '../aggregation/local-services.ts';
 import type { Feed } from '../cache/feed.ts';
 import { followCache } from '../cache/follow.ts';
 import { cleanupFinalizer, conditionOf } from '../resources/apiextensions/custom-resource-definition.ts';
@@ -56,6 +57,7 @@ export function customKinds({
   historyLimit,
 }: CustomKindsOptions): CustomKinds {
   const definitions = catalog.stored(group, plural)!.collection!;
+  const services = localServices(transport, clock);
   const installed = new Map<string, Installed>();
   const dirty = new Set<string>();
   let wake = deferred();
@@ -91,20 +93,32 @@ export function customKinds({
     for (const one of served) catalog.add(deletionTimestamp === undefined ? one : { ...one, terminating: true });
     installed.set(name, { definition, collection, served });
     before?.collection.cache.closeWatchers('stopped');
+    if (before !== undefined) await register(before.served);
   }
 
-  function uninstall(name: string): void {
+  async function uninstall(name: string): Promise<void> {
     const before = installed.get(name);
     if (before === undefined) return;
     installed.delete(name);
     for (const { resource } of before.served) catalog.remove(resource.group, resource.version, resource.plural);
     feed.remove(before.collection.prefix);
+    await register(before.served);
+  }
+
+  /** Group versions that are served have an APIService; those that no longer are have none of ours. */
+  async function register(served: readonly Served[]): Promise<void> {
+    for (const { resource } of served) {
+      const { group: of, version } = resource;
+      if (catalog.all().some((one) => one.resource.group === of && one.resource.version === version))
+        await services.ensure(of, version);
+      else await services.remove(of, version);
+    }
   }
 
   async function reconcile(name: string): Promise<void> {
     const definition = definitionOf(name);
     if (definition === undefined) {
-      uninstall(name);
+      await uninstall(name);
       return;
     }
     const status = nextStatus(definition, [...inGroup(definition)], timeOf(clock.now()));
@@ -112,6 +126,7 @@ export function customKinds({
     if (conditionOf(next, 'Established')?.status === 'True') await install(next);
     if (!same(status, definition.status)) await writeStatus(next);
     else if (definition.metadata.deletionTimestamp !== undefined) await finalize(definition);
+    await register(installed.get(name)?.served ?? []);
   }
 
   async function writeStatus(next: Definition): Promise<void> {
@@ -150,7 +165,7 @@ export function customKinds({
         copy.metadata.finalizers = (copy.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
         return copy;
       });
-    if (isLast) uninstall(name);
+    if (isLast) await uninstall(name);
   }
 
   /** True when there are none left. Those with finalizers are marked, and go when these are done. */

@@ -96,6 +96,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     ...(names.categories && { categories: names.categories }),
     namespaced: spec.scope === 'Namespaced',
     schema: kindSchema(root),
+    openApi: props as unknown as Readonly<Record<string, unknown>>,
     decode: (parsed) => decode(parsed, root, names.kind, apiVersion),
     applyDefaults: (object) => applyDefaults(object, root),
     prepareForCreate(object) {
