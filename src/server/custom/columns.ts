@@ -34,7 +34,8 @@ function column({
     cell: (object, nowMs) => {
       const found = find(object);
       if (found.length === 0) return null;
-      return type === 'string' ? found.map(text).join(' ') : cell(type, found[0], nowMs);
+      // Upstream shows the first of several.
+      return type === 'string' ? text(found[0]) : cell(type, found[0], nowMs);
     },
   };
 }

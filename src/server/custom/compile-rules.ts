@@ -60,17 +60,26 @@ export function compileRules(root: Structural): Rules | undefined {
   if (!hasRules(root)) return undefined;
   let node: Node | undefined;
   const nodeOf = (): Node | undefined => (node ??= compileNode(root, 'self', true));
+  // Judgement and warnings of one write are one run.
+  let last: { readonly next: object; readonly prev: object | undefined; readonly run: RuleRun } | undefined;
+  const runOn = (next: object, prev: object | undefined): RuleRun => {
+    if (last !== undefined && last.next === next && last.prev === prev) {
+      const { run } = last;
+      last = undefined;
+      return run;
+    }
+    const run = new RuleRun();
+    run.walk(nodeOf(), next, prev === undefined ? undefined : { value: prev }, '');
+    last = { next, prev, run };
+    return run;
+  };
   return {
     judge(next, prev) {
-      const run = new RuleRun();
-      run.walk(nodeOf(), next, prev === undefined ? undefined : { value: prev }, '');
-      return run.errors;
+      return runOn(next, prev).errors;
     },
     warnings(next, prev) {
       if (prev === undefined) return [];
-      const run = new RuleRun();
-      run.walk(nodeOf(), next, { value: prev }, '');
-      return run.forgiven;
+      return runOn(next, prev).forgiven;
     },
   };
 }

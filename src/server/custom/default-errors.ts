@@ -5,7 +5,6 @@ import type { Frozen } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
 import { compileRules } from './compile-rules.ts';
-import { validateListTypes } from './list-types.ts';
 import { prune } from './prune.ts';
 import type { Structural } from './structural.ts';
 import { compileJudge, validateValue } from './validate.ts';
@@ -50,7 +49,6 @@ function judge(node: Structural, path: string): FieldError[] {
   prune(pruned, node, node.embedded);
   if (!same(pruned, node.default)) return [invalid(path, node.default, 'must not have unknown fields')];
   const found = validateValue(compileJudge(node.props), node.default);
-  if (found.length === 0) found.push(...validateListTypes(node.default, node));
   if (found.length === 0) found.push(...(compileRules(node)?.judge(node.default as never, undefined) ?? []));
   return found.map((error) => ({ ...error, field: joined(path, error.field) }));
 }

@@ -11,6 +11,9 @@ import type { FieldError } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
 import { JsonPathError, jsonPath } from './json-path.ts';
 import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
+import { isKnownFormat } from './formats.ts';
+import { isProps } from './structural.ts';
+import type { Props } from './structural.ts';
 import { validateSchema } from './schema-rules.ts';
 import { selectableFieldErrors } from './selectable-rules.ts';
 
@@ -42,6 +45,21 @@ export function validateDefinitionStatus({ status }: Definition): FieldError[] {
     for (const text of isDNS1035Label(kind.toLowerCase()))
       errors.push(invalid('status.acceptedNames.kind', kind, text));
   return errors;
+}
+
+/** Formats that nobody checks are most likely mistakes. */
+export function definitionWarnings({ spec }: Definition): string[] {
+  const unknown = new Set<string>();
+  for (const { schema } of spec.versions ?? [])
+    if (schema?.openAPIV3Schema !== undefined) formatsIn(schema.openAPIV3Schema, unknown);
+  return [...unknown].map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
+
+function formatsIn(schema: Props, unknown: Set<string>): void {
+  const { format = '', properties = {}, items, additionalProperties } = schema;
+  if (format !== '' && !isKnownFormat(format)) unknown.add(format);
+  for (const inner of Object.values(properties)) formatsIn(inner, unknown);
+  for (const inner of [items, additionalProperties]) if (isProps(inner)) formatsIn(inner, unknown);
 }
 
 function approval({ metadata, spec }: Definition, prev: Definition | undefined): FieldError[] {

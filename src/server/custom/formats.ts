@@ -161,3 +161,9 @@ const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
 export function formatJudge(name: string): Judge | undefined {
   return judges.get(name.replaceAll('-', ''));
 }
+
+const numberFormats: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double']);
+
+export function isKnownFormat(name: string): boolean {
+  return numberFormats.has(name) || formatJudge(name) !== undefined;
+}

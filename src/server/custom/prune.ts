@@ -23,6 +23,7 @@ function pruneValue(
   unknown: string[],
 ): void {
   if (Array.isArray(value)) {
+    if (schema?.preserveUnknown === true && schema.items === undefined) return;
     for (let at = 0; at < value.length; at++) {
       place.push(at);
       pruneValue(value[at], schema?.items, schema?.items?.embedded === true, place, unknown);

@@ -30,7 +30,7 @@ const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 function node(schema: Props, path: string, isRoot: boolean, errors: FieldError[]): void {
   general(schema, path, errors);
-  if (!isRoot) typed(schema, path, errors);
+  if (!isRoot && schema.$ref === undefined) typed(schema, path, errors);
   if (isRoot || schema['x-kubernetes-embedded-resource'] === true) metadata(schema, path, errors);
   if (schema['x-kubernetes-embedded-resource'] === true) embedded(schema, path, errors);
   lists(schema, path, errors);

@@ -64,18 +64,20 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
 }
 
 /** What is read is made to fit the schema of now, whatever it was when it was written. */
-function codec(stored: CustomVersion, apiVersion: string) {
+function codec(fitting: CustomVersion, apiVersion: string) {
   const json = jsonStorage();
   return {
     ...json,
     canonical(object: KubeObject): KubeObject {
       if (object.apiVersion === apiVersion) return object;
-      return { ...object, apiVersion };
+      const stored = copy({ ...object, apiVersion }) as JsonObject;
+      fitting.strip(stored);
+      return stored as unknown as KubeObject;
     },
     decode(value: Uint8Array): KubeObject {
       const object = json.decode(value);
       object.apiVersion = apiVersion;
-      stored.fit(object as unknown as JsonObject);
+      fitting.fit(object as unknown as JsonObject);
       return object;
     },
   };

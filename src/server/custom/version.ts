@@ -72,6 +72,8 @@ export interface CustomVersion {
   readonly resource: Resource;
   /** Makes an object of any version (already of this one's apiVersion) fit this version, in place: defaults, pruning. */
   fit(object: JsonObject): void;
+  /** Takes away what this version does not know, in place. */
+  strip(object: JsonObject): void;
 }
 
 export function customVersion({ definition, version, compileRules, sibling }: VersionOptions): CustomVersion {
@@ -137,6 +139,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
       dropNulls(object, root);
       prune(object, root, true);
     },
+    strip: (object) => void prune(object, root, true),
   };
 }
 

@@ -46,7 +46,9 @@ export function resourceList(catalog: Catalog, group: string, version: string): 
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: apiVersionOf({ group, version }),
-    resources: served.flatMap(resourcesOf).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    resources: served.every(({ custom }) => custom)
+      ? [...served].sort((a, b) => (a.resource.plural < b.resource.plural ? -1 : 1)).flatMap(resourcesOf)
+      : served.flatMap(resourcesOf).sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
 }
 

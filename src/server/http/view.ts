@@ -78,12 +78,13 @@ function row(
   nowMs: number,
   bookmark: boolean,
 ): object {
-  const rules = served.collection?.storage ?? served.resource;
+  const rules = served.custom ? served.resource : (served.collection?.storage ?? served.resource);
+  const seen = served.custom ? object : stored;
   const columns = columnsOf(rules);
   const conditions = bookmark ? [] : (rules.rowConditions?.(stored) ?? []);
   const cells = bookmark
     ? bookmarkCells(served, columns, stored, nowMs)
-    : columns.map(({ cell }) => cell(stored, nowMs) ?? null);
+    : columns.map(({ cell }) => cell(seen, nowMs) ?? null);
   return {
     cells,
     ...(conditions.length > 0 && { conditions }),
@@ -114,8 +115,10 @@ function emptyStructs(schema: ObjectSchema): Record<string, unknown> {
   return Object.fromEntries(inner.map((field) => [field.name, emptyStructs(field.schema as ObjectSchema)]));
 }
 
-function definitions({ resource, collection }: Served): object[] {
-  const announced = columnsOf(collection?.storage ?? resource).filter(({ unannounced }) => unannounced !== true);
+function definitions({ resource, collection, custom }: Served): object[] {
+  const announced = columnsOf(custom ? resource : (collection?.storage ?? resource)).filter(
+    ({ unannounced }) => unannounced !== true,
+  );
   return announced.map(({ name, type, format = '', description = '', priority = 0 }) => ({
     name,
     type,

@@ -116,7 +116,10 @@ export function validateChange(
     const { judge, seen } = judgeOf(served);
     errors.push(...(judge.subresources?.[subresource]?.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   }
+  // Rules of custom kinds that were let off warn also when something else is refused.
+  if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
   refuse(rules, next.metadata.name, errors);
+  if (served.custom) return;
   const warnings =
     subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);
   for (const text of warnings ?? []) warn(request, text);

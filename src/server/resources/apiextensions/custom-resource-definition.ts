@@ -15,6 +15,7 @@ type Definition = CustomResourceDefinition;
 interface DefinitionRules {
   validateDefinition(next: Frozen<Definition>, prev: Frozen<Definition> | undefined): FieldError[];
   validateDefinitionStatus(next: Frozen<Definition>): FieldError[];
+  definitionWarnings(next: Frozen<Definition>): string[];
 }
 
 let rules: DefinitionRules | undefined;
@@ -88,6 +89,7 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
     raiseGeneration(next, prev, !same(next.spec, prev.spec));
   },
   validate: (obj) => loaded().validateDefinition(obj, undefined),
+  warnings: (next, prev) => (prev !== undefined && same(next.spec, prev.spec) ? [] : loaded().definitionWarnings(next)),
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => loaded().validateDefinition(next, prev),
   unconditionalUpdate: false,
