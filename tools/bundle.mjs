@@ -21,6 +21,8 @@ await build({
   keepNames: true,
   legalComments: 'linked',
   logLevel: 'warning',
+  // CommonJS and loaded when asked for: in a bundle its names would be found below `default` only.
+  external: ['@grpc/grpc-js'],
   // CommonJS packages among the dependencies ask for node's own modules by require.
   banner: {
     js: "import { createRequire as requireOfBundle } from 'node:module'; const require = requireOfBundle(import.meta.url);",
