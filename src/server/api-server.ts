@@ -202,7 +202,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(noting === undefined ? [] : [noting.watcher]),
     ...(deps.metrics === undefined ? [] : [requestMetrics(deps.metrics, clock)]),
   ]);
-  const transport = httpTransport(line, clock, random);
+  const transport = httpTransport(line, clock, random, options.transport?.strictTransportSecurity);
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
 
@@ -238,6 +238,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       group.run('custom kinds', (inner) => custom.run(inner));
       await bootstrapObjects({ catalog, transport: self, log });
       await authenticationConfig(options, self);
+      const { goawayChance = 0 } = options.transport ?? {};
       const listener = await httpListener({
         clock,
         port: options.securePort,
@@ -245,6 +246,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         key: options.tls.key,
         certificate: options.tls.certificate,
         ...(options.clientCa !== undefined && { clientAuthorities: options.clientCa }),
+        ...options.transport,
+        ...(goawayChance > 0 && { sendsAway: () => random.next() < goawayChance }),
         onExchange: (exchange) => transport.serve(exchange),
         onUpgrade: (message, socket, head) => transport.serve(exchangeOfUpgrade(message, socket, head)),
       });

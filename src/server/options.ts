@@ -20,6 +20,19 @@ export interface ApiServerOptions {
   readonly securePort: number;
   /** --tls-cert-file, --tls-private-key-file: their PEM text. */
   readonly tls: { readonly certificate: string; readonly key: string };
+  /** --tls-min-version, --tls-cipher-suites (OpenSSL's names), --tls-sni-cert-key, --goaway-chance, --strict-transport-security-directives. */
+  readonly transport?: {
+    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+    readonly ciphers?: string;
+    readonly named?: readonly {
+      readonly names: readonly string[];
+      readonly key: string;
+      readonly certificate: string;
+    }[];
+    /** Between 0 and 0.02. */
+    readonly goawayChance?: number;
+    readonly strictTransportSecurity?: readonly string[];
+  };
   /** --client-ca-file: PEM text. Client certificates of these authorities are believed. */
   readonly clientCa?: string;
   /** --token-auth-file: its text. */

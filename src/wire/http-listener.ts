@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import * as http2 from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer } from 'node:tls';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -21,6 +21,14 @@ export interface HttpListenerOptions {
   readonly certificate: string;
   /** PEM of the authorities whose client certificates are verified; without it none is. */
   readonly clientAuthorities?: string;
+  /** Default TLS 1.2. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's names; default node's. */
+  readonly ciphers?: string;
+  /** Further certificates by the name that the client asks for ("*.example.com" for one label). The last that fits wins. */
+  readonly named?: readonly { readonly names: readonly string[]; readonly key: string; readonly certificate: string }[];
+  /** Asked with each HTTP/2 request: true tells the client to go on over a new connection. */
+  readonly sendsAway?: () => boolean;
   readonly maxHeaderBytes?: number;
   readonly maxConcurrentStreams?: number;
   readonly onExchange: (exchange: HttpExchange) => void;
@@ -98,6 +106,8 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
         // A peer that resets a stream is no event of ours: whoever uses the stream sees it close.
         stream.on('error', () => undefined);
         options.onExchange(exchangeOfHttp2(stream as http2.ServerHttp2Stream, headers));
+        // Streams under way are finished first.
+        if (options.sendsAway?.() === true) session.close();
       });
     },
   );
@@ -147,7 +157,33 @@ function keysOf(options: HttpListenerOptions): TlsOptions {
   return {
     key: options.key,
     cert: options.certificate,
-    minVersion: 'TLSv1.2',
+    minVersion: options.minVersion ?? 'TLSv1.2',
+    ...(options.ciphers !== undefined && { ciphers: options.ciphers }),
+    ...(options.named !== undefined && options.named.length > 0 && { SNICallback: sniCallback(options) }),
     ...(options.clientAuthorities !== undefined && { ca: options.clientAuthorities }),
+  };
+}
+
+function sniCallback({
+  named = [],
+  minVersion,
+  ciphers,
+  clientAuthorities,
+}: HttpListenerOptions): NonNullable<TlsOptions['SNICallback']> {
+  const contexts = named.map(({ names, key, certificate }) => ({
+    names,
+    context: createSecureContext({
+      key,
+      cert: certificate,
+      minVersion: minVersion ?? 'TLSv1.2',
+      ...(ciphers !== undefined && { ciphers }),
+      ...(clientAuthorities !== undefined && { ca: clientAuthorities }),
+    }),
+  }));
+  const fits = (pattern: string, name: string): boolean =>
+    pattern === name || (pattern.startsWith('*.') && name.slice(name.indexOf('.')) === pattern.slice(1));
+  return (server, done) => {
+    const wanted = server.toLowerCase();
+    done(null, contexts.findLast(({ names }) => names.some((pattern) => fits(pattern, wanted)))?.context);
   };
 }

@@ -21,6 +21,7 @@ import {
   authorizationSettings,
 } from './access-files.ts';
 import { type AloneDeps, commonFlags, given, textOf } from './alone.ts';
+import { transportSettings } from './transport-flags.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
   ({ type, help, ignored }) as const;
@@ -132,6 +133,14 @@ export const apiServerFlags = {
   'storage-backend': unneeded('storage engine', 'etcd3 with --etcd-servers, else the embedded one'),
   'storage-media-type': unneeded('encoding of stored objects', "protobuf for built-in kinds, as upstream's default"),
   'tls-cert-file': { type: 'text', help: 'serving certificate' },
+  'goaway-chance': { type: 'text', help: 'chance that a request ends its HTTP/2 connection, 0 to 0.02' },
+  'strict-transport-security-directives': { type: 'list', help: 'directives of the Strict-Transport-Security header' },
+  'tls-cipher-suites': { type: 'list', help: 'cipher suites of TLS 1.2, by their IANA names' },
+  'tls-min-version': { type: 'text', help: 'VersionTLS12 or VersionTLS13' },
+  'tls-sni-cert-key': {
+    type: 'text',
+    help: 'certificate,key[:names]: further certificates by the name asked for; several with ;',
+  },
   'tls-private-key-file': { type: 'text', help: 'its key' },
   'token-auth-file': { type: 'text', help: 'static tokens: token,user,uid,"groups"' },
 } as const satisfies FlagTable;
@@ -204,6 +213,13 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
   return {
     serviceAccounts: serviceAccounts(flags),
     ...admissionConfiguration(flags['admission-control-config-file']),
+    ...transportSettings({
+      minVersion: flags['tls-min-version'],
+      suites: flags['tls-cipher-suites'],
+      named: flags['tls-sni-cert-key'],
+      goawayChance: flags['goaway-chance'],
+      strictTransport: flags['strict-transport-security-directives'],
+    }),
     ...authenticationSettings({
       config: flags['authentication-config'],
       issuerUrl: flags['oidc-issuer-url'],

@@ -252,12 +252,18 @@ function attributesOf(
   };
 }
 
-function rulesReview({ rbac }: ReviewDeps): Action['handle'] {
+function rulesReview({ rbac, authorizers }: ReviewDeps): Action['handle'] {
   return async (_parts, request, served) => {
     const review = await bodyOf<KubeObject & { spec?: { namespace?: string } }>(request, served);
     const namespace = review.spec?.namespace ?? '';
     if (namespace === '') throw badRequest('no namespace on request');
     const rules = rbac?.rulesFor(request.user, namespace) ?? [];
+    // Authorizers that decide case by case have no rules to show for those whom they know.
+    const problem =
+      authorizers.some(({ name }) => name === 'Node') && request.user.groups.includes('system:nodes')
+        ? 'node authorizer does not support user rule resolution'
+        : authorizers.find(({ hasNoRules }) => hasNoRules === true) &&
+          'webhook authorizer does not support user rule resolution';
     const resourceRules = rules
       .filter((rule) => (rule.resources ?? []).length > 0)
       .map(({ verbs, apiGroups, resources, resourceNames }) => ({
@@ -274,7 +280,12 @@ function rulesReview({ rbac }: ReviewDeps): Action['handle'] {
       apiVersion: review.apiVersion,
       metadata: {},
       spec: {},
-      status: { resourceRules, nonResourceRules, incomplete: false },
+      status: {
+        resourceRules,
+        nonResourceRules,
+        incomplete: problem !== undefined,
+        ...(problem !== undefined && { evaluationError: problem }),
+      },
     });
   };
 }

@@ -49,11 +49,11 @@ function defaultOf<T extends KubeObject>(
   parts: Parts,
   group: string,
   plural: string,
-  annotation: string,
+  ...annotations: string[]
 ): Frozen<T> | undefined {
   let found: Frozen<T> | undefined;
   for (const { object } of parts.catalog.cache(group, plural).list({ type: 'all' })) {
-    if (object.metadata.annotations?.[annotation] !== 'true') continue;
+    if (!annotations.some((annotation) => object.metadata.annotations?.[annotation] === 'true')) continue;
     if (found === undefined || (object.metadata.creationTimestamp ?? '') > (found.metadata.creationTimestamp ?? ''))
       found = object as Frozen<T>;
   }
@@ -74,6 +74,7 @@ export const defaultStorageClass: AdmissionPlugin = {
       'storage.k8s.io',
       'storageclasses',
       'storageclass.kubernetes.io/is-default-class',
+      'storageclass.beta.kubernetes.io/is-default-class',
     );
     if (found !== undefined) claim.spec.storageClassName = found.metadata.name;
   },

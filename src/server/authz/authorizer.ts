@@ -25,6 +25,8 @@ export type Decision = 'allow' | 'deny' | 'no opinion';
 
 export interface Authorizer {
   readonly name: string;
+  /** Decides case by case for anybody: what it allows cannot be listed. */
+  readonly hasNoRules?: boolean;
   decide(attributes: Attributes): Decision | Promise<Decision>;
   /** Why, when it has something to say of an opinion or of having none. */
   reason?(attributes: Attributes): string;

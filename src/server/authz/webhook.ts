@@ -129,6 +129,7 @@ export function webhookAuthorizer(
 
   return {
     name: options.name,
+    hasNoRules: true,
     decide(attributes) {
       const spec = specOf(attributes);
       const asked = conditions.length === 0 ? true : isAsked(spec);

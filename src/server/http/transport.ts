@@ -104,7 +104,14 @@ async function readBody(exchange: HttpExchange): Promise<Buffer> {
   }
 }
 
-export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random): HttpTransport {
+/** `strictTransport`: directives of the Strict-Transport-Security header, if it is to be sent. */
+export function httpTransport(
+  pipeline: Pipeline,
+  clock: Clock,
+  random: Random,
+  strictTransport: readonly string[] = [],
+): HttpTransport {
+  const strict = strictTransport.join('; ');
   const open = new Set<() => void>();
   let stopping = false;
 
@@ -118,6 +125,7 @@ export function httpTransport(pipeline: Pipeline, clock: Clock, random: Random):
       'Cache-Control': 'no-cache, private',
       'Content-Type': contentType,
     };
+    if (strict !== '') headers['Strict-Transport-Security'] = strict;
     if (length !== undefined) headers['Content-Length'] = String(length);
     if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
     return headers;
