@@ -26,6 +26,7 @@ import { kubeletActions } from './components/kubelet-streams.ts';
 import { claimHost } from './host-claim.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
+import { serveSnapshots, snapshotSocket } from './snapshot-socket.ts';
 import { removeNode } from './teardown.ts';
 import { startRealNode } from './components/real-node.ts';
 import { startSimulatedNodes } from './components/simulated-nodes.ts';
@@ -55,6 +56,13 @@ export interface ClusterOptions {
   readonly componentArgs?: ComponentArgs;
   /** --controllers of the controller manager. Default ["*"]. */
   readonly controllers?: readonly string[];
+  /**
+   * Begins as something was: a snapshot's file, the directory of a cluster (or store) that is not running, or a running cluster of this
+   * process. What it came from is not touched, and shares what it holds; takes milliseconds. Needs no `dataDir`: it lives in memory.
+   */
+  readonly from?: string | Cluster;
+  /** With `from`: as it was at this revision (a resourceVersion), if that is still kept. Default: the newest. */
+  readonly atRevision?: number;
   readonly clock?: Clock;
   /** Puts something between a component ("kube-scheduler", …; "k8ts" is `client`) and the API server: faults, a record. */
   readonly transport?: (component: string, transport: Transport) => Transport;
@@ -83,6 +91,15 @@ export interface Cluster {
 
 const defaultServiceSubnet = '10.96.0.0/16';
 const defaultPodSubnet = '10.244.0.0/16';
+
+/** For forks. */
+const stores = new WeakMap<Cluster, Store>();
+
+function storeOf(cluster: Cluster): Store {
+  const store = stores.get(cluster);
+  if (store === undefined) throw new UserError('`from` is no cluster of this process', 'give what startCluster() gave');
+  return store;
+}
 
 const quiet: Progress = { stage: async (_title, work) => work(() => undefined), note: () => undefined };
 
@@ -187,7 +204,11 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       const count = options.nodes ?? 1;
       await show.stage(`Simulated nodes: ${count}`, () => startSimulatedNodes({ count }, component, deps));
     }
-    return clusterOf(
+    if (options.dataDir !== undefined) {
+      const path = snapshotSocket(options.dataDir);
+      deps.group.run('snapshots', (signal) => serveSnapshots(path, store!, deps.logs('store'), signal));
+    }
+    const cluster = clusterOf(
       serving.port,
       component('k8ts', { name: 'kubernetes-admin', groups: ['system:masters'] }).client,
       pki,
@@ -195,6 +216,8 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       stop,
       restarts,
     );
+    stores.set(cluster, store);
+    return cluster;
   } catch (error) {
     // Most often the same failure again, as the group's; the caller gets the first.
     await stop().catch((again: unknown) => deps.logs('k8ts').error('stopping after a failed start', { error: again }));
@@ -328,8 +351,20 @@ function addressIn(subnet: string, offset: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 }
 
-async function openStore({ dataDir }: ClusterOptions, { clock, random, logs }: ControlPlaneDeps): Promise<Store> {
+async function openStore(
+  { dataDir, from, atRevision = 0 }: ClusterOptions,
+  { clock, random, logs }: ControlPlaneDeps,
+): Promise<Store> {
   const deps = { clock, random, log: logs('store') };
+  if (from !== undefined) {
+    if (dataDir !== undefined)
+      throw new UserError(
+        'a cluster that begins as another lives in memory',
+        'leave out dataDir, or use `k8ts snapshot fork`',
+      );
+    const { forkOf } = await import('./fork.ts');
+    return forkOf(typeof from === 'string' ? from : storeOf(from), atRevision, deps);
+  }
   if (dataDir === undefined) {
     const { memoryStore } = await import('../store/memory.ts');
     return memoryStore(deps);

@@ -75,6 +75,8 @@ function program(): Command {
       .option('--cacert <file>', 'its authority')
       .option('--cert <file>', 'client certificate')
       .option('--key <file>', 'its key')
+      .option('--name <name>', 'a cluster of k8ts up (the default)')
+      .option('--data-dir <path>', 'directory of a cluster')
       .option('--store-dir <path>', 'directory of an embedded store that is not running')
       .option('-o, --output <format>', 'json, or text');
   ofStore(snapshot.command('save').description('save the store, also while it is written to'))
@@ -86,6 +88,15 @@ function program(): Command {
   ofStore(snapshot.command('status').description('check a file as a whole, and tell what is in it')).action(
     async (file: string, options: object) => (await import('./commands/snapshot.ts')).status(file, options),
   );
+  snapshot
+    .command('fork')
+    .description('make another cluster that begins as this one, also while it runs; k8ts up --data-dir starts it')
+    .argument('<new directory>')
+    .option('--name <name>', 'the cluster to begin from')
+    .option('--data-dir <path>', 'its directory')
+    .option('--revision <revision>', 'as it was then (default: now)', wholeNumber)
+    .option('-o, --output <format>', 'json, or text')
+    .action(async (to: string, options: object) => (await import('./commands/snapshot.ts')).fork(to, options));
   for (const [name, description] of Object.entries(components)) {
     k8ts
       .command(name)

@@ -1,5 +1,6 @@
-// `k8ts snapshot save|restore|status`: backups of a store, an etcd or an embedded one.
-import { readFileSync } from 'node:fs';
+// `k8ts snapshot save|restore|status|fork`: backups of a cluster (running or not), of an etcd, or of an embedded store.
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -10,15 +11,21 @@ import { importSnapshot, saveSnapshot, snapshotStatus } from '../../store/snapsh
 import type { SnapshotStatus } from '../../store/snapshot.ts';
 import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../../store/store.ts';
 import type { Store } from '../../store/store.ts';
+import { readRecord, readRunning, replaceFile } from '../data-directory.ts';
+import { dataDirectoryOf, thisEnvironment } from '../places.ts';
+import { saveFromRunning } from '../snapshot-socket.ts';
 import { UserError } from '../user-error.ts';
 
-/** Which store: endpoints of a running etcd (`k8ts etcd` too), or the directory of a store that is not running. */
+/** Which store: endpoints of a running etcd (`k8ts etcd` too), the directory of a store that is not running, else a cluster's. */
 export interface SnapshotOptions {
   readonly endpoints?: string;
   readonly cacert?: string;
   readonly cert?: string;
   readonly key?: string;
   readonly storeDir?: string;
+  /** Or a cluster of `k8ts up`, running or not: by name, or by its directory. */
+  readonly name?: string;
+  readonly dataDir?: string;
   readonly revision?: number;
   readonly output?: string;
 }
@@ -27,6 +34,11 @@ const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
 
 export async function save(path: string, options: SnapshotOptions): Promise<void> {
   await explained(async () => {
+    const cluster = clusterDirectory(options);
+    if (cluster !== undefined && readRunning(cluster) !== undefined) {
+      say(path, await saveFromRunning(cluster, path, options.revision ?? 0), options);
+      return;
+    }
     const store = await open(options);
     try {
       say(path, await saveSnapshot(store, path, options.revision ?? 0), options);
@@ -39,8 +51,7 @@ export async function save(path: string, options: SnapshotOptions): Promise<void
 export async function restore(path: string, options: SnapshotOptions): Promise<void> {
   await explained(async () => {
     if (options.endpoints === undefined) {
-      if (options.storeDir === undefined) throw whichStore();
-      say(path, await restoreSnapshot(path, options.storeDir, deps), options);
+      say(path, await restoreSnapshot(path, storeDirectory(options), deps), options);
       return;
     }
     const store = await open(options);
@@ -65,15 +76,59 @@ async function open(options: SnapshotOptions): Promise<Store> {
     const endpoints = options.endpoints.split(',').map((one) => (/^[a-z]+:\/\//.test(one) ? one : `http://${one}`));
     return openEtcdStore({ endpoints, tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) } }, deps);
   }
-  if (options.storeDir !== undefined) return openEmbeddedStore(options.storeDir, deps);
-  throw whichStore();
+  const directory = storeDirectory(options);
+  if (!existsSync(directory))
+    throw new UserError(`there is no store in ${directory}`, 'give --name, --data-dir or --store-dir');
+  return openEmbeddedStore(directory, deps);
 }
 
-function whichStore(): UserError {
-  return new UserError(
-    'which store?',
-    'give --endpoints of a running etcd, or --store-dir of a store that is not running',
-  );
+/** The directory of the cluster that is meant, unless another kind of store is. */
+function clusterDirectory(options: SnapshotOptions): string | undefined {
+  if (options.endpoints !== undefined || options.storeDir !== undefined) return undefined;
+  return dataDirectoryOf(options, thisEnvironment());
+}
+
+/** Of a store that is not running; made if need be. */
+function storeDirectory(options: SnapshotOptions): string {
+  const cluster = clusterDirectory(options);
+  if (cluster === undefined) return options.storeDir!;
+  const running = readRunning(cluster);
+  if (running !== undefined)
+    throw new UserError(`the cluster in ${cluster} runs (process ${running.pid})`, 'stop it with `k8ts down`');
+  return join(cluster, 'store');
+}
+
+/** Makes another cluster's directory that begins as this one is (or was): its objects, its keys and its networks. */
+export async function fork(target: string, options: SnapshotOptions): Promise<void> {
+  await explained(async () => {
+    const to = resolve(target);
+    if (existsSync(to)) throw new UserError(`${to} exists`, 'give a directory that does not exist yet');
+    const from = dataDirectoryOf(options, thisEnvironment());
+    const record = readRecord(from);
+    if (record === undefined) throw new UserError(`there is no cluster in ${from}`, 'give --name or --data-dir');
+    mkdirSync(join(to, 'store'), { recursive: true, mode: 0o700 });
+    try {
+      const file = join(to, 'fork.snapshot');
+      if (readRunning(from) !== undefined) await saveFromRunning(from, file, options.revision ?? 0);
+      else {
+        const store = await open(options);
+        try {
+          await saveSnapshot(store, file, options.revision ?? 0);
+        } finally {
+          await store.close();
+        }
+      }
+      const status = await restoreSnapshot(file, join(to, 'store'), deps);
+      rmSync(file);
+      cpSync(join(from, 'pki'), join(to, 'pki'), { recursive: true });
+      const fresh = { ...record, name: basename(to), createdAt: new Date(systemClock.now()).toISOString(), port: 0 };
+      replaceFile(join(to, 'cluster.json'), `${JSON.stringify(fresh, null, 2)}\n`);
+      say(to, status, options);
+    } catch (error) {
+      rmSync(to, { recursive: true, force: true });
+      throw error;
+    }
+  });
 }
 
 function say(
