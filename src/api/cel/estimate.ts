@@ -169,6 +169,14 @@ class Estimator {
         const size = own.some((each) => each.size === undefined)
           ? undefined
           : own.map((each) => each.size!).reduce(union);
+        const [only] = operands;
+        // A range whose length is written down is as long as it says.
+        if (expr.name === 'range' && only?.kind === 'literal' && typeof only.literal.value === 'bigint')
+          return {
+            cost: add(cost, ...costs),
+            size: fixed(Math.max(0, Number(only.literal.value))),
+            declared: undefined,
+          };
         return {
           cost: add(cost, ...costs),
           size,

@@ -47,7 +47,7 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
   const storage = resources.find(({ version }) => version === stored.version)!.resource;
   const collection: Collection = newCollection(collectionPrefix(spec.group, spec.names.plural, true), storage, {
     historyLimit,
-    codecFor: () => codec(stored.custom, storageApiVersion),
+    codecFor: () => codec(stored.custom, storageApiVersion, versions.length === 1),
   });
   return {
     collection,
@@ -64,12 +64,13 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
 }
 
 /** What is read is made to fit the schema of now, whatever it was when it was written. */
-function codec(fitting: CustomVersion, apiVersion: string) {
+function codec(fitting: CustomVersion, apiVersion: string, isOnly: boolean) {
   const json = jsonStorage();
   return {
     ...json,
     canonical(object: KubeObject): KubeObject {
-      if (object.apiVersion === apiVersion) return object;
+      // What one version alone can hold is what every version has already been pruned to.
+      if (isOnly && object.apiVersion === apiVersion) return object;
       const stored = copy({ ...object, apiVersion }) as JsonObject;
       fitting.strip(stored);
       return stored as unknown as KubeObject;
