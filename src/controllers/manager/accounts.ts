@@ -30,6 +30,7 @@ const accounts: Readonly<Record<string, string>> = {
   'resourceclaim-controller': 'resource-claim-controller',
   'root-ca-certificate-publisher-controller': 'root-ca-cert-publisher',
   'serviceaccount-controller': 'service-account-controller',
+  'service-cidr-controller': 'service-cidrs-controller',
   'service-lb-controller': 'service-controller',
   'taint-eviction-controller': 'node-controller',
   'token-cleaner-controller': 'token-cleaner',

@@ -28,6 +28,7 @@ import { ephemeralVolumeController } from '../volume/ephemeral.ts';
 import { deploymentController } from '../deployment/deployment.ts';
 import { replicaSetController, replicationControllerController } from '../replicaset/replicaset.ts';
 import { apiServerBundlePublisher } from '../trust-bundle/api-server-bundle.ts';
+import { serviceCidrController } from '../service-cidr/service-cidr.ts';
 import { storageMigrationController } from '../storage-migration/storage-migration.ts';
 import { attachDetachController } from '../volume/attach-detach.ts';
 import { admissionPolicyStatusController } from '../admission-policy/status.ts';
@@ -87,6 +88,7 @@ export const controllers: readonly ControllerEntry[] = [
   },
   { name: 'taint-eviction-controller', make: taintEvictionController },
   { name: 'ttl-controller', make: ttlController },
+  { name: 'service-cidr-controller', make: serviceCidrController },
   { name: 'storage-version-migrator-controller', make: storageMigrationController },
   { name: 'persistentvolume-attach-detach-controller', make: attachDetachController },
   {

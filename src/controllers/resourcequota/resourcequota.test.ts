@@ -30,7 +30,10 @@ test('what pods, services and claims use', () => {
     'services.nodeports': '2',
     'services.loadbalancers': '1',
   });
-  const claim = { spec: { storageClassName: 'fast', resources: { requests: { storage: '1Gi' } } } };
+  const claim = {
+    metadata: { name: 'c' },
+    spec: { storageClassName: 'fast', resources: { requests: { storage: '1Gi' } } },
+  };
   assert.deepEqual(usage('persistentvolumeclaims', claim), {
     'count/persistentvolumeclaims': '1',
     persistentvolumeclaims: '1',
