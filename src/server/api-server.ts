@@ -29,6 +29,7 @@ import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
 import { authenticationConfig } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
+import { renewRegularly } from './serving-certificate.ts';
 import { type Limit, limitStage } from './stages/limit.ts';
 import { Encryption } from './storage/encryption/encryption.ts';
 import { openIdPaths } from './openid.ts';
@@ -256,6 +257,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         readiness.started = true;
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
+        if (options.tls.reread !== undefined)
+          group.run('serving certificate', (inner) => renewRegularly(listener, options.tls, clock, log, inner));
         const reach: KubernetesServiceOptions = {
           catalog,
           transport: self,

@@ -19,7 +19,12 @@ export interface ApiServerOptions {
   /** --secure-port; 0 takes any free one. */
   readonly securePort: number;
   /** --tls-cert-file, --tls-private-key-file: their PEM text. */
-  readonly tls: { readonly certificate: string; readonly key: string };
+  readonly tls: {
+    readonly certificate: string;
+    readonly key: string;
+    /** Reads both anew: asked every minute, so that a renewed certificate is served without a restart. */
+    readonly reread?: () => Promise<{ readonly certificate: string; readonly key: string }>;
+  };
   /** --tls-min-version, --tls-cipher-suites (OpenSSL's names), --tls-sni-cert-key, --goaway-chance, --strict-transport-security-directives. */
   readonly transport?: {
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';

@@ -1,5 +1,6 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
@@ -327,7 +328,15 @@ async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']
   if ((certificate === undefined) !== (key === undefined)) {
     throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
   }
-  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  if (certificate !== undefined && key !== undefined)
+    return {
+      certificate,
+      key,
+      reread: async () => ({
+        certificate: await readFile(flags['tls-cert-file']!, 'utf8'),
+        key: await readFile(flags['tls-private-key-file']!, 'utf8'),
+      }),
+    };
   const { apiServer: own } = await ownPki(flags);
   return { certificate: own.certificatePem, key: own.keyPem };
 }
