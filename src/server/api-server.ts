@@ -22,6 +22,7 @@ import { tokenRequestAction } from './actions/token-request.ts';
 import { keepApiServiceConditions } from './bootstrap/api-service-conditions.ts';
 import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
 import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
+import { masterLeases } from './bootstrap/master-leases.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
 import { Allocations } from './services/allocations.ts';
 import { ipRange } from './services/ip-range.ts';
@@ -266,6 +267,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           ranges,
           port: options.advertise?.port ?? port,
           advertiseAddress: options.advertise?.address,
+          ...(!deps.exclusiveStore && { masters: masterLeases(store) }),
         };
         const flow = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1' };
         const [schemas, levels] = ['FlowSchema', 'PriorityLevelConfiguration'].map(

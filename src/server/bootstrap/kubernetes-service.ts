@@ -11,12 +11,15 @@ import type { IpRange } from '../services/ip-range.ts';
 import { same } from '../verbs/equal.ts';
 import { ensure } from './objects.ts';
 import type { BootstrapOptions } from './objects.ts';
+import type { MasterLeases } from './master-leases.ts';
 
 export interface KubernetesServiceOptions extends BootstrapOptions {
   readonly ranges: readonly IpRange[];
   readonly port: number;
   /** Without it the endpoints are left to others. */
   readonly advertiseAddress: string | undefined;
+  /** When several servers share the store: the endpoints are all that are there. */
+  readonly masters?: MasterLeases;
 }
 
 const plain = (value: object): KubeObject => value as KubeObject;
@@ -78,8 +81,10 @@ export async function kubernetesEndpoints({
   transport,
   port,
   advertiseAddress,
+  masters,
 }: KubernetesServiceOptions): Promise<void> {
   if (advertiseAddress === undefined) return;
+  const addresses = (await masters?.announce(advertiseAddress)) ?? [advertiseAddress];
   const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
   await put(
     transport,
@@ -88,7 +93,7 @@ export async function kubernetesEndpoints({
       apiVersion: 'v1',
       kind: 'Endpoints',
       metadata: { name: 'kubernetes', namespace: 'default', labels },
-      subsets: [{ addresses: [{ ip: advertiseAddress }], ports: [{ name: 'https', port, protocol: 'TCP' }] }],
+      subsets: [{ addresses: addresses.map((ip) => ({ ip })), ports: [{ name: 'https', port, protocol: 'TCP' }] }],
     }) as KubeObject & Record<string, unknown>,
     ['subsets'],
   );
@@ -100,7 +105,7 @@ export async function kubernetesEndpoints({
       kind: 'EndpointSlice',
       metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
       addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
-      endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
       ports: [{ name: 'https', port, protocol: 'TCP' }],
     }) as KubeObject & Record<string, unknown>,
     ['endpoints', 'ports'],
@@ -129,5 +134,11 @@ export async function keepKubernetesService(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+  } finally {
+    // Else the others notice when the lease has ended.
+    if (options.advertiseAddress !== undefined)
+      await options.masters?.withdraw(options.advertiseAddress).catch((error: unknown) => {
+        log.warn('this server could not be taken off the endpoints; its lease ends by itself', { error });
+      });
   }
 }
