@@ -63,6 +63,8 @@ class Checker {
   readonly chosen = new Map<Expr, readonly Overload[]>();
   readonly qualified = new Map<Expr, string>();
   readonly bindings = new Bindings();
+  /** Literals that may be mixed: the arguments of format. */
+  readonly #free = new Set<Expr>();
   readonly #declarations: Declarations;
   #fresh = 0;
 
@@ -93,11 +95,27 @@ class Checker {
         return this.#call(expr, scope);
       case 'list': {
         const elements = expr.items.map(({ value, isOptional }) => this.#inner(value, isOptional, scope));
+        if (!this.#free.has(expr))
+          this.#alike(
+            expr.items.map(({ value }) => value),
+            elements,
+            'list',
+          );
         return list(this.#join(elements));
       }
       case 'map': {
         const keys = expr.entries.map(({ key }) => this.check(key, scope));
         const values = expr.entries.map(({ value, isOptional }) => this.#inner(value, isOptional, scope));
+        this.#alike(
+          expr.entries.map(({ key }) => key),
+          keys,
+          'map key',
+        );
+        this.#alike(
+          expr.entries.map(({ value }) => value),
+          values,
+          'map value',
+        );
         return map(this.#join(keys), this.#join(values));
       }
       case 'struct':
@@ -109,6 +127,24 @@ class Checker {
         return this.check(expr.body, { name: expr.variable, type: value, outer: scope });
       }
     }
+  }
+
+  /** Also the lists within. */
+  #setFree(expr: Expr): void {
+    if (expr.kind !== 'list') return;
+    this.#free.add(expr);
+    for (const { value } of expr.items) this.#setFree(value);
+  }
+
+  /** Kubernetes takes no literals of mixed types, unless they say dyn(). */
+  #alike(exprs: readonly Expr[], types: readonly CelType[], what: string): void {
+    const shown = types.map((type) => this.bindings.resolve(type)).filter(isConcrete);
+    const odd = shown.findIndex((type) => typeText(type) !== typeText(shown[0]!));
+    if (odd > 0)
+      this.#problem(
+        exprs[odd]!,
+        `expected type '${typeText(shown[0]!)}' in ${what} literal but found '${typeText(shown[odd]!)}'`,
+      );
   }
 
   /** An empty list's element type is open until something is put beside it. */
@@ -180,6 +216,7 @@ class Checker {
 
   #call(expr: Extract<Expr, { kind: 'call' }>, scope: Scope | undefined): CelType {
     const { name, target, args } = expr;
+    if (name === 'format') for (const argument of args) this.#setFree(argument);
     const namespaced = target === undefined ? undefined : this.#namespacedCall(expr, target, scope);
     if (namespaced !== undefined) return namespaced;
     const operands = target === undefined ? args : [target, ...args];
@@ -341,3 +378,10 @@ export const typeNames: ReadonlyMap<string, CelType> = new Map(
     optional(dyn),
   ].map((type) => [typeText(type).replace(/\(.*$/, ''), { kind: 'type', of: type }]),
 );
+
+/** Plain types can be told apart for certain; what holds others may be open inside. */
+function isConcrete({ kind }: CelType): boolean {
+  return (
+    kind === 'bool' || kind === 'int' || kind === 'uint' || kind === 'double' || kind === 'string' || kind === 'bytes'
+  );
+}

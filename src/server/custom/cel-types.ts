@@ -82,9 +82,8 @@ export function celSchema(node: Structural, path: string, isResource: boolean): 
         ? mapOf(node, node.additional, path)
         : objectOf(node, path, isResource);
     default:
-      return node.preserveUnknown
-        ? { type: dyn, json: { type: dyn }, maxElements: maxRequestBytes - 2, minSize: 1 }
-        : undefined;
+      // Values without a type cannot be reached, also where they are kept.
+      return undefined;
   }
 }
 

@@ -49,10 +49,11 @@ function selectorText(value: unknown): string | undefined {
   return labelSelectorText({ matchLabels: value as Record<string, string> });
 }
 
-export function scaleOf(served: Served, object: Frozen<KubeObject>): Scale {
+/** `lenient`: missing replicas are none, as they are to writers. */
+export function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): Scale {
   const paths = served.resource.scale ?? usual;
   const replicas = read(object, paths.specReplicas);
-  if (replicas === undefined && served.custom)
+  if (replicas === undefined && served.custom && !lenient)
     throw statusError('InternalError', `the spec replicas field ".${paths.specReplicas}" does not exist`);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = paths.selector === undefined ? undefined : selectorText(read(object, paths.selector));
@@ -96,7 +97,7 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
     served,
     options,
     async (entry) => {
-      const current = scaleOf(served, entry.object);
+      const current = scaleOf(served, entry.object, true);
       const wanted = isPatch
         ? ((await patchOther(request, freeze(current) as unknown as Frozen<KubeObject>, scaleKind)) as unknown as Scale)
         : (checkKind(structuredClone(body!), scaleKind) as unknown as Scale);
