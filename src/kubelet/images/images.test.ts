@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { extract } from 'tar-stream';
 import { architectureOf, helloImage, pauseImage } from './built-in.ts';
 import { executable } from './elf.ts';
@@ -57,6 +58,9 @@ test('a program computes, loads, stores and jumps', { skip }, async () => {
 test('pause waits and ends on SIGTERM', { skip }, async () => {
   const child = start('pause', pauseProgram);
   await once(child, 'spawn');
+  // Before it waits for its signals, they end it as they end any process.
+  const waits = () => /^Name:\s*pause$[^]*^State:\s*S/m.test(readFileSync(`/proc/${child.pid}/status`, 'utf8'));
+  for (let looks = 0; looks < 100_000 && !waits(); looks++) await setImmediate();
   // A signal that it must live through; the kernel delivers in order.
   child.kill('SIGCHLD');
   child.kill('SIGTERM');
