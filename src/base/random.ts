@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
-  /** `length` random bytes. */
+  /** `length` random bytes in a buffer of their own: nobody else sees them, and what the caller does to them. */
   bytes(length: number): Uint8Array;
 }
 
@@ -16,9 +16,10 @@ let used = 0;
 export const systemRandom: Random = {
   next: () => Math.random(),
   bytes(length) {
-    if (length > blockBytes / 8) return randomBytes(length);
+    if (length > blockBytes / 8) return new Uint8Array(randomBytes(length));
     if (used + length > block.length) {
-      block = randomBytes(blockBytes);
+      // A plain array: a Buffer's slice would show the whole block to whoever asks for its memory.
+      block = new Uint8Array(randomBytes(blockBytes));
       used = 0;
     }
     used += length;

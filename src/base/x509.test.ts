@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { seededRandom } from './random.ts';
+import { seededRandom, systemRandom } from './random.ts';
 import {
   createAuthority,
   createRequest,
@@ -84,4 +84,20 @@ test('a request whose content was changed after signing is refused', () => {
   der[der.indexOf('abcdefgh')] = 'z'.charCodeAt(0);
   const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
   assert.throws(() => parseRequest(forged), InvalidRequest);
+});
+
+test('serial numbers are positive, differ, and are no longer than the 20 bytes of RFC 5280', () => {
+  const options = { subject: { commonName: 'a' }, usages: [], notBeforeMs: startMs, notAfterMs: endMs };
+  for (const source of [systemRandom, seededRandom(7)]) {
+    const authority = createAuthority('test-ca', startMs, endMs, source);
+    const serials = Array.from(
+      { length: 50 },
+      () => new X509Certificate(issue(authority, options, source).certificatePem).serialNumber,
+    );
+    assert.equal(new Set(serials).size, serials.length);
+    for (const serial of serials) {
+      assert.ok(serial.length <= 40, serial);
+      assert.match(serial, /^[4-7]/);
+    }
+  }
 });
