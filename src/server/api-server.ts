@@ -28,9 +28,10 @@ import { Allocations } from './services/allocations.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
-import { authenticationConfig } from './bootstrap/authentication-config.ts';
+import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
-import { renewRegularly } from './serving-certificate.ts';
+import { reloadCount } from './reload.ts';
+import { startReloads } from './reloads.ts';
 import { type Limit, limitStage } from './stages/limit.ts';
 import { Encryption } from './storage/encryption/encryption.ts';
 import { openIdPaths } from './openid.ts';
@@ -78,6 +79,12 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     codecFor: storageCodec,
     historyLimit: options.watchHistory ?? 10_000,
   });
+  const identity = {
+    clock,
+    serverId: `${options.advertise?.address ?? options.bindAddress ?? ''}:${options.securePort}`,
+    ...(deps.metrics && { metrics: deps.metrics }),
+  };
+  const reloads = options.encryption?.reread && reloadCount('encryption_config', identity, options.encryption.config);
   const encryption =
     options.encryption === undefined
       ? undefined
@@ -85,6 +92,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           clock,
           random,
           log: log.child('encryption'),
+          ...(reloads && { count: reloads }),
           resources: collections.map(({ prefix, storage: { group, plural } }) => ({ prefix, group, plural })),
         });
   const { store, stale } = encryption?.over(deps.store) ?? { store: deps.store };
@@ -95,8 +103,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       : serviceAccountTokens(options.serviceAccounts, catalog, clock, random);
   const calls = callout(clock);
   const remote = { callout: calls, clock, log: log.child('access') };
-  const { authenticators, tokens } = authentication(options, catalog, clock, accounts, remote);
-  const { authorizers, roles } = authorization(options, catalog, remote);
+  const who = authentication(options, catalog, clock, accounts, remote);
+  const { authenticators, tokens } = who;
+  const chain = authorization(options, catalog, remote);
+  const { authorizers, roles } = chain;
   const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
   const parts: Parts = {
     clock,
@@ -175,11 +185,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(deps.metrics && { metrics: deps.metrics }),
   });
   const stages: Stage[] = [
-    authenticateStage({
-      authenticators,
-      anonymous: options.anonymousAuth ?? true,
-      ...(options.anonymousPaths && { anonymousPaths: options.anonymousPaths }),
-    }),
+    authenticateStage({ authenticators, anonymous: who.anonymous }),
     ...(noting === undefined ? [] : [noting.stage]),
     impersonation(authorizers),
     limit.stage,
@@ -239,7 +245,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       await custom.restore();
       group.run('custom kinds', (inner) => custom.run(inner));
       await bootstrapObjects({ catalog, transport: self, log });
-      await authenticationConfig(options, self);
+      await authenticationConfig(options, who, self, clock);
       const { goawayChance = 0 } = options.transport ?? {};
       const listener = await httpListener({
         clock,
@@ -258,8 +264,14 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         readiness.started = true;
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
-        if (options.tls.reread !== undefined)
-          group.run('serving certificate', (inner) => renewRegularly(listener, options.tls, clock, log, inner));
+        const trust = authenticationConfigKeeper(options, who, { transport: self, catalog, clock, log });
+        group.run('extension-apiserver-authentication', (inner) => trust.run(inner));
+        startReloads(
+          options,
+          { listener, authentication: who, authorization: chain, trustChanged: trust.wake },
+          { ...identity, log: log.child('reload') },
+          group,
+        );
         const reach: KubernetesServiceOptions = {
           catalog,
           transport: self,

@@ -22,7 +22,7 @@ export interface ApiServerOptions {
   readonly tls: {
     readonly certificate: string;
     readonly key: string;
-    /** Reads both anew: asked every minute, so that a renewed certificate is served without a restart. */
+    /** Reads both anew: asked now and then, so that a renewed certificate is served without a restart. */
     readonly reread?: () => Promise<{ readonly certificate: string; readonly key: string }>;
   };
   /** --tls-min-version, --tls-cipher-suites (OpenSSL's names), --tls-sni-cert-key, --goaway-chance, --strict-transport-security-directives. */
@@ -37,6 +37,16 @@ export interface ApiServerOptions {
     /** Between 0 and 0.02. */
     readonly goawayChance?: number;
     readonly strictTransportSecurity?: readonly string[];
+  };
+  /** What is read anew while it runs, from the files of the flags. What cannot be read, or is wrong, leaves what was there before. */
+  readonly reread?: {
+    /** Default 10 s. */
+    readonly everyMs?: number;
+    readonly clientCa?: () => Promise<string>;
+    readonly requestHeaderCa?: () => Promise<string>;
+    readonly named?: () => Promise<NonNullable<NonNullable<ApiServerOptions['transport']>['named']>>;
+    readonly authentication?: () => Promise<Pick<ApiServerOptions, 'jwtIssuers' | 'anonymousAuth' | 'anonymousPaths'>>;
+    readonly authorization?: () => Promise<readonly AuthorizerOptions[]>;
   };
   /** --client-ca-file: PEM text. Client certificates of these authorities are believed. */
   readonly clientCa?: string;

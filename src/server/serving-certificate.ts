@@ -1,33 +1,29 @@
-// Owns the renewal of the serving certificate while the server runs: read anew now and then, served when it changed and holds together.
+// Owns the renewal of the serving certificate: which pair may take the place of the one that is served. Reads no file.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { type Clock, sleep } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { isAbort } from '../base/task-group.ts';
 import type { ApiServerOptions } from './options.ts';
+import type { Reloaded } from './reload.ts';
 
-const everyMs = 60_000;
+interface Pair {
+  readonly certificate: string;
+  readonly key: string;
+}
 
-export async function renewRegularly(
-  listener: { renew(key: string, certificate: string): void },
+export function servingPair(
   { certificate, key, reread }: ApiServerOptions['tls'],
-  clock: Clock,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  let current = { certificate, key };
-  while (!signal.aborted && reread !== undefined) {
-    await sleep(clock, everyMs, signal);
-    try {
-      const next = await reread();
-      if (next.certificate === current.certificate && next.key === current.key) continue;
+  renew: (pair: Pair) => void,
+): Reloaded<Pair> {
+  return {
+    what: 'the serving certificate and its key',
+    current: { certificate, key },
+    async read() {
+      const next = await reread!();
+      return { certificate: next.certificate, key: next.key };
+    },
+    apply(next) {
       // Half of a pair is there for a moment while it is replaced: the old one is served until both fit.
-      if (!new X509Certificate(next.certificate).checkPrivateKey(createPrivateKey(next.key))) continue;
-      listener.renew(next.key, next.certificate);
-      current = next;
-      log.info('the serving certificate was renewed');
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      log.warn('the serving certificate cannot be read anew; the old one stays', { error });
-    }
-  }
+      if (!new X509Certificate(next.certificate).checkPrivateKey(createPrivateKey(next.key))) return false;
+      renew(next);
+      return true;
+    },
+  };
 }

@@ -5,7 +5,7 @@ import * as http2 from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
-import type { TLSSocket, TlsOptions } from 'node:tls';
+import type { SecureContext, TLSSocket, TlsOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../base/clock.ts';
 import { exchangeOfHttp1, exchangeOfHttp2 } from './http-exchange.ts';
@@ -38,8 +38,8 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   readonly port: number;
   readonly address: string;
-  /** New keys for connections to come. */
-  renew(key: string, certificate: string): void;
+  /** New keys and authorities for connections to come; what is absent stays. */
+  renew(next: Partial<Pick<HttpListenerOptions, 'key' | 'certificate' | 'clientAuthorities' | 'named'>>): void;
   /** Stops listening, lets requests under way finish for `graceMs`, then cuts every connection. Idempotent. */
   close(graceMs?: number): Promise<void>;
 }
@@ -85,9 +85,12 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     }
   ).performServerHandshake;
 
+  let keys: HttpListenerOptions = options;
+  let named = namedContexts(options);
   const tls = createTlsServer(
     {
       ...keysOf(options),
+      SNICallback: (server, done) => done(null, contextFor(named, server)),
       ALPNProtocols: ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
@@ -148,7 +151,13 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
   return {
     port,
     address,
-    renew: (key, certificate) => tls.setSecureContext(keysOf({ ...options, key, certificate })),
+    renew(next) {
+      const wanted = { ...keys, ...next };
+      const contexts = namedContexts(wanted);
+      tls.setSecureContext(keysOf(wanted));
+      keys = wanted;
+      named = contexts;
+    },
     close: (graceMs = 0) => (closing ??= close(graceMs)),
   };
 }
@@ -159,18 +168,22 @@ function keysOf(options: HttpListenerOptions): TlsOptions {
     cert: options.certificate,
     minVersion: options.minVersion ?? 'TLSv1.2',
     ...(options.ciphers !== undefined && { ciphers: options.ciphers }),
-    ...(options.named !== undefined && options.named.length > 0 && { SNICallback: sniCallback(options) }),
     ...(options.clientAuthorities !== undefined && { ca: options.clientAuthorities }),
   };
 }
 
-function sniCallback({
+interface NamedContext {
+  readonly names: readonly string[];
+  readonly context: SecureContext;
+}
+
+function namedContexts({
   named = [],
   minVersion,
   ciphers,
   clientAuthorities,
-}: HttpListenerOptions): NonNullable<TlsOptions['SNICallback']> {
-  const contexts = named.map(({ names, key, certificate }) => ({
+}: HttpListenerOptions): readonly NamedContext[] {
+  return named.map(({ names, key, certificate }) => ({
     names,
     context: createSecureContext({
       key,
@@ -180,10 +193,12 @@ function sniCallback({
       ...(clientAuthorities !== undefined && { ca: clientAuthorities }),
     }),
   }));
-  const fits = (pattern: string, name: string): boolean =>
-    pattern === name || (pattern.startsWith('*.') && name.slice(name.indexOf('.')) === pattern.slice(1));
-  return (server, done) => {
-    const wanted = server.toLowerCase();
-    done(null, contexts.findLast(({ names }) => names.some((pattern) => fits(pattern, wanted)))?.context);
-  };
+}
+
+/** The last that fits; undefined: the server's own. */
+function contextFor(contexts: readonly NamedContext[], server: string): SecureContext | undefined {
+  const wanted = server.toLowerCase();
+  const fits = (pattern: string): boolean =>
+    pattern === wanted || (pattern.startsWith('*.') && wanted.slice(wanted.indexOf('.')) === pattern.slice(1));
+  return contexts.findLast(({ names }) => names.some(fits))?.context;
 }

@@ -169,7 +169,7 @@ function issuerOfFlags(url: string, flags: AuthenticationFlags): JwtIssuer {
   };
 }
 
-function issuersOfFile(file: string): AuthenticationOptions {
+export function issuersOfFile(file: string): AuthenticationOptions {
   const config = readYaml(file);
   if (config['kind'] !== 'AuthenticationConfiguration')
     throw new UserError(`${file} is no AuthenticationConfiguration`, 'its kind must be AuthenticationConfiguration');
@@ -228,7 +228,7 @@ const duration = (text: unknown): number | undefined => {
     : Number(match[1]) * { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }[match[2] as 'ms' | 's' | 'm' | 'h'];
 };
 
-function authorizersOfFile(file: string): AuthorizerOptions[] {
+export function authorizersOfFile(file: string): AuthorizerOptions[] {
   const config = readYaml(file);
   if (config['kind'] !== 'AuthorizationConfiguration')
     throw new UserError(`${file} is no AuthorizationConfiguration`, 'its kind must be AuthorizationConfiguration');

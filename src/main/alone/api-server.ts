@@ -20,9 +20,11 @@ import {
   auditSettings,
   authenticationSettings,
   authorizationSettings,
+  authorizersOfFile,
+  issuersOfFile,
 } from './access-files.ts';
 import { type AloneDeps, commonFlags, given, textOf } from './alone.ts';
-import { transportSettings } from './transport-flags.ts';
+import { certificatesByName, transportSettings } from './transport-flags.ts';
 
 const unneeded = (help: string, ignored: string, type: 'text' | 'switch' | 'number' | 'duration' | 'list' = 'text') =>
   ({ type, help, ignored }) as const;
@@ -221,19 +223,7 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       goawayChance: flags['goaway-chance'],
       strictTransport: flags['strict-transport-security-directives'],
     }),
-    ...authenticationSettings({
-      config: flags['authentication-config'],
-      issuerUrl: flags['oidc-issuer-url'],
-      clientId: flags['oidc-client-id'],
-      ca: flags['oidc-ca-file'],
-      usernameClaim: flags['oidc-username-claim'],
-      usernamePrefix: flags['oidc-username-prefix'],
-      groupsClaim: flags['oidc-groups-claim'],
-      groupsPrefix: flags['oidc-groups-prefix'],
-      requiredClaims: flags['oidc-required-claim'],
-      webhook: flags['authentication-token-webhook-config-file'],
-      webhookTtlMs: flags['authentication-token-webhook-cache-ttl'],
-    }),
+    reread: rereadOf(flags),
     ...authorizationSettings({
       config: flags['authorization-config'],
       modes: flags['authorization-mode'],
@@ -271,7 +261,40 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       compactionIntervalMs: flags['etcd-compaction-interval'],
       shutdownGraceMs: flags['shutdown-delay-duration'],
     }),
+    // Its file wins over --anonymous-auth.
+    ...authenticationSettings({
+      config: flags['authentication-config'],
+      issuerUrl: flags['oidc-issuer-url'],
+      clientId: flags['oidc-client-id'],
+      ca: flags['oidc-ca-file'],
+      usernameClaim: flags['oidc-username-claim'],
+      usernamePrefix: flags['oidc-username-prefix'],
+      groupsClaim: flags['oidc-groups-claim'],
+      groupsPrefix: flags['oidc-groups-prefix'],
+      requiredClaims: flags['oidc-required-claim'],
+      webhook: flags['authentication-token-webhook-config-file'],
+      webhookTtlMs: flags['authentication-token-webhook-cache-ttl'],
+    }),
   };
+}
+
+/** What of the files may change while the server runs. */
+function rereadOf(flags: Flags): NonNullable<ApiServerOptions['reread']> {
+  const text = (file: string | undefined) =>
+    file === undefined || file === '' ? undefined : () => readFile(file, 'utf8');
+  const authentication = flags['authentication-config'];
+  const authorization = flags['authorization-config'];
+  const named = flags['tls-sni-cert-key'];
+  return given({
+    clientCa: text(flags['client-ca-file']),
+    requestHeaderCa: text(flags['requestheader-client-ca-file']),
+    named: named === undefined ? undefined : async () => certificatesByName(named),
+    authentication:
+      authentication === undefined
+        ? undefined
+        : async () => ({ ...given({ anonymousAuth: flags['anonymous-auth'] }), ...issuersOfFile(authentication) }),
+    authorization: authorization === undefined ? undefined : async () => authorizersOfFile(authorization),
+  });
 }
 
 function encryptionOf(flags: Flags): ApiServerOptions['encryption'] {

@@ -45,6 +45,11 @@ function certificateOf(text: string): { names: string[]; certificate: string; ke
   return { names: names.map((name) => name.toLowerCase()), certificate, key: readFileSync(keyFile, 'utf8') };
 }
 
+/** Pairs with `;` between them. */
+export function certificatesByName(text: string): ReturnType<typeof certificateOf>[] {
+  return text.split(';').map(certificateOf);
+}
+
 export function transportSettings(flags: TransportFlags): Pick<ApiServerOptions, 'transport'> {
   const { minVersion, suites, named, goawayChance, strictTransport } = flags;
   const version = minVersion === undefined ? undefined : versions[minVersion];
@@ -56,7 +61,7 @@ export function transportSettings(flags: TransportFlags): Pick<ApiServerOptions,
   const transport = {
     ...(version !== undefined && { minVersion: version }),
     ...(suites !== undefined && suites.length > 0 && { ciphers: suites.map(opensslSuite).join(':') }),
-    ...(named !== undefined && { named: named.split(';').map(certificateOf) }),
+    ...(named !== undefined && { named: certificatesByName(named) }),
     ...(chance > 0 && { goawayChance: chance }),
     ...(strictTransport !== undefined && strictTransport.length > 0 && { strictTransportSecurity: strictTransport }),
   };

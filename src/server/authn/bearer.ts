@@ -12,6 +12,8 @@ const rememberLimit = 4096;
 export interface BearerTokens extends Authenticator {
   /** For TokenReview: undefined when nobody knows the token. */
   check(token: string): Promise<TokenResult | undefined>;
+  /** Forgets what was said of tokens: who says it has changed. */
+  forget(): void;
 }
 
 /** `audiences`: a request is only answered for tokens meant for one of them; tokens without audiences are for anyone. */
@@ -47,6 +49,7 @@ export function bearerTokens(
   return {
     name: 'bearer',
     check,
+    forget: () => known.clear(),
     authenticate(request) {
       const token = bearerToken(request);
       if (token === undefined) return undefined;

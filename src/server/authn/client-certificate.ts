@@ -11,6 +11,34 @@ export function certificatesOf(pem: string): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block));
 }
 
+/** Authorities that may be replaced while they are asked. */
+export class Authorities {
+  #pem: string;
+  #list: readonly X509Certificate[];
+  /** Throws for text without a certificate. */
+  constructor(pem: string) {
+    this.#pem = pem;
+    this.#list = parsed(pem);
+  }
+  get pem(): string {
+    return this.#pem;
+  }
+  /** Another list than before after each change. */
+  get list(): readonly X509Certificate[] {
+    return this.#list;
+  }
+  replace(pem: string): void {
+    this.#list = parsed(pem);
+    this.#pem = pem;
+  }
+}
+
+function parsed(pem: string): X509Certificate[] {
+  const list = certificatesOf(pem);
+  if (list.length === 0) throw new Error('the file of authorities holds no certificate');
+  return list;
+}
+
 /** Values of one attribute of a distinguished name, as node prints it ("CN=a\nO=b"). */
 export function attributesOf(name: string, attribute: string): string[] {
   return name
@@ -37,18 +65,23 @@ export function isIssuedBy(
   );
 }
 
-export function clientCertificates(authorities: readonly X509Certificate[], clock: Clock): Authenticator {
+export function clientCertificates(authorities: Authorities, clock: Clock): Authenticator {
   // By the certificate's digest: a connection sends many requests.
   const byDigest = new Map<string, { readonly user: UserInfo; readonly untilMs: number }>();
+  let judgedBy = authorities.list;
   return {
     name: 'x509',
     authenticate(request) {
       const { certificate } = request.peer;
       if (certificate === undefined) return undefined;
+      if (judgedBy !== authorities.list) {
+        byDigest.clear();
+        judgedBy = authorities.list;
+      }
       const digest = certificate.fingerprint256;
       const cached = byDigest.get(digest);
       if (cached !== undefined && cached.untilMs > clock.now()) return cached.user;
-      if (!isIssuedBy(certificate, authorities, clock.now()))
+      if (!isIssuedBy(certificate, authorities.list, clock.now()))
         throw new BadCredential('the client certificate is not of a known authority, or has expired');
       const [name] = attributesOf(certificate.subject, 'CN');
       if (name === undefined || name === '') throw new BadCredential('the client certificate has no common name');

@@ -4,7 +4,8 @@ import type { ApiServerOptions } from '../options.ts';
 import type { ApiRequest } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 import { authenticated } from './authenticator.ts';
-import { attributesOf, certificatesOf, isIssuedBy } from './client-certificate.ts';
+import type { Authorities } from './client-certificate.ts';
+import { attributesOf, isIssuedBy } from './client-certificate.ts';
 
 function valuesOf(request: ApiRequest, name: string): string[] {
   const value = request.headers[name.toLowerCase()];
@@ -12,8 +13,11 @@ function valuesOf(request: ApiRequest, name: string): string[] {
   return (Array.isArray(value) ? value : value.split(',')).map((text) => text.trim()).filter((text) => text !== '');
 }
 
-export function frontProxy(options: NonNullable<ApiServerOptions['requestHeader']>, clock: Clock): Authenticator {
-  const authorities = certificatesOf(options.clientCa);
+export function frontProxy(
+  options: NonNullable<ApiServerOptions['requestHeader']>,
+  authorities: Authorities,
+  clock: Clock,
+): Authenticator {
   const allowed = new Set(options.allowedNames ?? []);
   const userHeaders = options.usernameHeaders ?? ['X-Remote-User'];
   const groupHeaders = options.groupHeaders ?? ['X-Remote-Group'];
@@ -25,7 +29,7 @@ export function frontProxy(options: NonNullable<ApiServerOptions['requestHeader'
       const [name] = userHeaders.flatMap((header) => valuesOf(request, header));
       if (name === undefined) return undefined;
       const { certificate } = request.peer;
-      if (certificate === undefined || !isIssuedBy(certificate, authorities, clock.now())) return undefined;
+      if (certificate === undefined || !isIssuedBy(certificate, authorities.list, clock.now())) return undefined;
       if (allowed.size > 0 && !attributesOf(certificate.subject, 'CN').some((common) => allowed.has(common)))
         return undefined;
       const extra: Record<string, string[]> = {};

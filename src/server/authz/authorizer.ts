@@ -40,7 +40,8 @@ export function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
 export function allowed(authorizers: readonly Authorizer[], attributes: Attributes): boolean | Promise<boolean> {
   for (let at = 0; at < authorizers.length; at++) {
     const decision = authorizers[at]!.decide(attributes);
-    if (decision instanceof Promise) return goOn(authorizers, attributes, at + 1, decision);
+    // Those that come after, as they are now: the chain may be another one when the answer is there.
+    if (decision instanceof Promise) return goOn(authorizers.slice(at + 1), attributes, decision);
     if (decision !== 'no opinion') return decision === 'allow';
   }
   return false;
@@ -49,11 +50,10 @@ export function allowed(authorizers: readonly Authorizer[], attributes: Attribut
 async function goOn(
   authorizers: readonly Authorizer[],
   attributes: Attributes,
-  from: number,
   first: Promise<Decision>,
 ): Promise<boolean> {
   const decision = await first;
-  return decision === 'no opinion' ? allowed(authorizers.slice(from), attributes) : decision === 'allow';
+  return decision === 'no opinion' ? allowed(authorizers, attributes) : decision === 'allow';
 }
 
 export const alwaysAllow: Authorizer = { name: 'AlwaysAllow', decide: () => 'allow' };

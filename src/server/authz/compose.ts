@@ -19,6 +19,8 @@ import type { Rbac } from './rbac.ts';
 
 export interface Authorization {
   readonly authorizers: readonly Authorizer[];
+  /** Takes another AuthorizationConfiguration over: webhooks may come, go and change. Throws, and changes nothing, when it is wrong. */
+  reconfigure(next: readonly AuthorizerOptions[]): void;
   /** Absent when the mode is not on. */
   readonly roles: Rbac | undefined;
 }
@@ -48,20 +50,40 @@ export function authorization(
         clusterRoleBindings: catalog.cache(group, 'clusterrolebindings'),
       })),
   };
-  const authorizers = [
+  const kept = new Map<string, Authorizer>();
+  const chain = (wanted: readonly AuthorizerOptions[]): Authorizer[] => [
     privilegedGroup,
-    ...(
-      options.authorizers ??
-      (options.authorizationModes ?? ['Node', 'RBAC']).map((type): AuthorizerOptions => ({ type }))
-    ).map((wanted) => {
-      if (wanted.type === 'ABAC') return abac(wanted.policy);
-      if (wanted.type === 'Webhook') return webhookAuthorizer(wanted, remote);
-      const make = made[wanted.type] as (() => Authorizer) | undefined;
-      if (make === undefined) throw new Error(`there is no authorizer "${String(wanted.type)}"`);
-      return make();
+    ...wanted.map((one) => {
+      if (one.type === 'Webhook') return webhookAuthorizer(one, remote);
+      // The others follow caches, or are what a file said at the start: made once.
+      let authorizer = kept.get(one.type);
+      if (authorizer === undefined) {
+        const make = one.type === 'ABAC' ? () => abac(one.policy) : (made[one.type] as (() => Authorizer) | undefined);
+        if (make === undefined) throw new Error(`there is no authorizer "${String(one.type)}"`);
+        kept.set(one.type, (authorizer = make()));
+      }
+      return authorizer;
     }),
   ];
-  return { authorizers, roles };
+  const typesOf = (wanted: readonly AuthorizerOptions[]): string =>
+    [...new Set(wanted.map(({ type }) => type).filter((type) => type !== 'Webhook'))].sort().join(', ');
+  const first =
+    options.authorizers ??
+    (options.authorizationModes ?? ['Node', 'RBAC']).map((type): AuthorizerOptions => ({ type }));
+  // One array for all who ask: its contents are replaced.
+  const authorizers = chain(first);
+  return {
+    authorizers,
+    roles,
+    reconfigure(next) {
+      if (next.length === 0) throw new Error('a chain of authorizers needs at least one');
+      if (typesOf(next) !== typesOf(first))
+        throw new Error(
+          `only webhooks may come and go while the server runs: ${typesOf(first)} must stay, not ${typesOf(next)}`,
+        );
+      authorizers.splice(0, authorizers.length, ...chain(next));
+    },
+  };
 }
 
 /** What the recorded role of nodes allows, whatever became of the role itself. */

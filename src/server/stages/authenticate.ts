@@ -3,21 +3,20 @@ import type { StatusError } from '../../api/status-error.ts';
 import { statusError } from '../../api/status-error.ts';
 import type { Authenticator } from '../authn/authenticator.ts';
 import { anonymousUser, BadCredential } from '../authn/authenticator.ts';
+import type { Anonymous } from '../authn/compose.ts';
 import type { Stage } from '../pipeline.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 
 export interface AuthenticateOptions {
   readonly authenticators: readonly Authenticator[];
-  readonly anonymous: boolean;
-  /** Where requests without credentials are anonymous; elsewhere they are refused. Absent: everywhere. */
-  readonly anonymousPaths?: readonly string[];
+  readonly anonymous: Anonymous;
 }
 
 export function unauthorized(): StatusError {
   return statusError('Unauthorized', 'Unauthorized');
 }
 
-export function authenticateStage({ authenticators, anonymous, anonymousPaths }: AuthenticateOptions): Stage {
+export function authenticateStage({ authenticators, anonymous }: AuthenticateOptions): Stage {
   async function goOn(request: ApiRequest, from: number, first: Promise<UserInfo | undefined>): Promise<void> {
     let refused = false;
     for (let at = from, pending: Promise<UserInfo | undefined> | UserInfo | undefined = first; ; at++) {
@@ -39,7 +38,7 @@ export function authenticateStage({ authenticators, anonymous, anonymousPaths }:
   }
 
   function conclude(request: ApiRequest, refused: boolean): void {
-    if (refused || !anonymous || anonymousPaths?.includes(request.info.path) === false) throw unauthorized();
+    if (refused || !anonymous.allowedAt(request.info.path)) throw unauthorized();
     request.user = anonymousUser;
   }
 

@@ -34,6 +34,8 @@ export interface EncryptionDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Told of each attempt to take over a changed configuration. */
+  readonly count?: { took(text: string): void; failed(): void };
   /** Built-in kinds; those of custom ones are told by their keys. */
   readonly resources: readonly StoredResource[];
 }
@@ -131,6 +133,7 @@ export class Encryption {
       this.#providers = next;
       this.#chosen = new Map();
       this.#reloadProblem = undefined;
+      this.#deps.count?.took(text);
       const before = this.#following;
       if (before !== undefined) this.#follow();
       log.info('encryption configuration reloaded');
@@ -141,6 +144,7 @@ export class Encryption {
       await before?.group.stop();
     } catch (error) {
       for (const provider of next?.kms ?? []) provider.close();
+      this.#deps.count?.failed();
       this.#reloadProblem = error instanceof Error ? error.message : String(error);
       log.error('the encryption configuration was not reloaded; the one before stays', { error });
     }
