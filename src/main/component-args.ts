@@ -22,7 +22,7 @@ export interface ComponentSettings {
 }
 
 /** Flags that mean a process of its own, and those whose value the cluster itself has to know. */
-const process = ['v', 'log-level', 'kubeconfig', 'master'];
+const process = ['v', 'log-level', 'stop-with-parent', 'kubeconfig', 'master'];
 const election = [
   'leader-elect',
   'leader-elect-lease-duration',

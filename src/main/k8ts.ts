@@ -97,6 +97,12 @@ function program(): Command {
     .option('--revision <revision>', 'as it was then (default: now)', wholeNumber)
     .option('-o, --output <format>', 'json, or text')
     .action(async (to: string, options: object) => (await import('./commands/snapshot.ts')).fork(to, options));
+  k8ts
+    .command('envtest')
+    .description("lay down kube-apiserver, etcd and kubectl for controller-runtime's envtest (KUBEBUILDER_ASSETS)")
+    .argument('<directory>')
+    .option('-p, --print <what>', 'overview, path, or env (a line for the shell)')
+    .action(async (to: string, options: object) => (await import('./commands/envtest.ts')).envtest(to, options));
   for (const [name, description] of Object.entries(components)) {
     k8ts
       .command(name)

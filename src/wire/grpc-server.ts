@@ -1,6 +1,8 @@
 // Owns serving gRPC services over grpc-js: unary, server-streaming and bidirectional handlers from generated tables. Knows no service of its own.
 import type { sendUnaryData, ServerDuplexStream, ServerUnaryCall } from '@grpc/grpc-js';
 import type { ServerWritableStream, ServiceDefinition } from '@grpc/grpc-js';
+import type { RequestListener } from 'node:http';
+import { grpcPort } from './grpc-port.ts';
 import { GrpcError, grpcCodes, type Handlers, type Method } from './grpc-service.ts';
 
 type AnyMethod = Method<object, object, boolean, boolean>;
@@ -14,6 +16,8 @@ export interface GrpcServerOptions {
   readonly maxMessageBytes?: number;
   /** PEM. With `clientCa`, clients must show a certificate that it signed. Absent: no TLS, for what only this host reaches. */
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer; readonly clientCa?: Buffer };
+  /** Answers those who come with HTTP/1.1 to the same address; absent: they are cut off. */
+  readonly http1?: RequestListener;
 }
 
 export interface GrpcServer {
@@ -68,6 +72,22 @@ export async function grpcServer(
       if (handler) implementation[name] = implement(method, handler) as never;
     }
     server.addService(definition, implementation);
+  }
+  const { http1 } = options;
+  if (http1 !== undefined) {
+    // What is injected is read in plain: the port has taken TLS off.
+    const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+    const port = await grpcPort(address, (connection) => injector.injectConnection(connection), {
+      http1,
+      ...(tls && { tls }),
+    });
+    return {
+      address: port.address,
+      close() {
+        port.close();
+        server.forceShutdown();
+      },
+    };
   }
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync(address, credentials, (error, bound) => (error ? reject(error) : resolve(bound))),

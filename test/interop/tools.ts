@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { inflateRawSync } from 'node:zlib';
+import { zipEntry } from '../../src/main/zip-entry.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -28,21 +28,4 @@ function unpacked(entry: string): string | undefined {
     renameSync(draft, target);
   }
   return target;
-}
-
-/** One entry of a ZIP archive (APPNOTE.TXT 4.3: end record, central directory, local header). */
-function zipEntry(zip: Buffer, name: string): Buffer {
-  const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
-  const entries = zip.readUInt16LE(end + 10);
-  let at = zip.readUInt32LE(end + 16);
-  for (let i = 0; i < entries; i++) {
-    const nameLength = zip.readUInt16LE(at + 28);
-    if (zip.toString('utf8', at + 46, at + 46 + nameLength) === name) {
-      const local = zip.readUInt32LE(at + 42);
-      const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
-      return inflateRawSync(zip.subarray(start, start + zip.readUInt32LE(at + 20)));
-    }
-    at += 46 + nameLength + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
-  }
-  throw new Error(`the archive has no ${name}`);
 }

@@ -23,6 +23,11 @@ export interface AloneDeps {
 export const commonFlags = {
   v: { type: 'number', help: 'how much is logged: 0 what matters, 4 and more everything', default: '0' },
   'log-level': { type: 'text', help: 'debug, info, warn or error; wins over --v' },
+  'stop-with-parent': {
+    type: 'switch',
+    help: 'end when the process that started this one has ended',
+    default: 'false',
+  },
 } as const satisfies FlagTable;
 
 export const kubeconfigFlags = {

@@ -1,6 +1,7 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
@@ -12,6 +13,7 @@ import type { ApiServerOptions } from '../../server/options.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
+import { guard, replaceFile } from '../data-directory.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
@@ -75,8 +77,7 @@ export const apiServerFlags = {
   'bind-address': { type: 'text', help: 'address to listen on', default: '0.0.0.0' },
   'cert-dir': {
     type: 'text',
-    help: 'where a self-signed serving certificate is kept when none is given',
-    default: '/var/run/kubernetes',
+    help: 'apiserver.crt and apiserver.key there are used, or made, without --tls-cert-file; else pki below --data-dir',
   },
   'client-ca-file': { type: 'text', help: 'authorities of client certificates' },
   'data-dir': {
@@ -344,31 +345,51 @@ function serviceAccounts(flags: Flags): Partial<ServiceAccounts> {
   });
 }
 
-/** The given certificate, or one of our own below --cert-dir, as upstream makes one. */
+/** The given certificate, or that in --cert-dir, or one of our own, as upstream makes one. */
 async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']> {
-  const certificate = textOf(flags['tls-cert-file']);
-  const key = textOf(flags['tls-private-key-file']);
+  const [certificateFile, keyFile] = [flags['tls-cert-file'], flags['tls-private-key-file']];
+  const certificate = textOf(certificateFile);
+  const key = textOf(keyFile);
   if ((certificate === undefined) !== (key === undefined)) {
     throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
   }
-  if (certificate !== undefined && key !== undefined)
-    return {
-      certificate,
-      key,
-      reread: async () => ({
-        certificate: await readFile(flags['tls-cert-file']!, 'utf8'),
-        key: await readFile(flags['tls-private-key-file']!, 'utf8'),
-      }),
-    };
-  const { apiServer: own } = await ownPki(flags);
-  return { certificate: own.certificatePem, key: own.keyPem };
+  if (certificate !== undefined && key !== undefined) return certificateOf(certificateFile!, keyFile!);
+  const directory = flags['cert-dir'];
+  const own =
+    directory === undefined
+      ? undefined
+      : { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
+  if (own !== undefined && existsSync(own.certificate) && existsSync(own.key))
+    return certificateOf(own.certificate, own.key);
+  const { apiServer: made, ca } = await ownPki(flags);
+  if (own === undefined) return { certificate: made.certificatePem, key: made.keyPem };
+  guard(directory!, () => {
+    mkdirSync(directory!, { recursive: true, mode: 0o755 });
+    replaceFile(own.key, made.keyPem);
+    // With its authority, as upstream's: who trusts this file trusts the server.
+    replaceFile(own.certificate, `${made.certificatePem}${ca.certificatePem}`);
+  });
+  return certificateOf(own.certificate, own.key);
+}
+
+function certificateOf(certificateFile: string, keyFile: string): ApiServerOptions['tls'] {
+  return {
+    certificate: textOf(certificateFile)!,
+    key: textOf(keyFile)!,
+    reread: async () => ({
+      certificate: await readFile(certificateFile, 'utf8'),
+      key: await readFile(keyFile, 'utf8'),
+    }),
+  };
 }
 
 function ownPki(flags: Flags) {
-  const address = hostAddress();
+  const isOne = (address: string | undefined): address is string =>
+    address !== undefined && isIP(address) > 0 && !/^[0:.]+$/.test(address);
+  const addresses = ['127.0.0.1', hostAddress(), flags['bind-address'], flags['advertise-address']].filter(isOne);
   const names = {
     dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'],
-    ipAddresses: ['127.0.0.1', ...(address === undefined ? [] : [address])],
+    ipAddresses: [...new Set(addresses)],
   };
   const directory = flags['data-dir'] === undefined ? undefined : join(flags['data-dir'], 'pki');
   return openPki(directory, names, { clock: systemClock, random: systemRandom });

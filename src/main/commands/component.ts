@@ -1,7 +1,9 @@
 // `k8ts kube-apiserver`, `k8ts kubelet`, …: one component in a process of its own, as upstream's binary of that name.
+import { systemClock } from '../../base/clock.ts';
 import { logger, logLevels, type LogLevel } from '../../base/log.ts';
 import { FlagError, type FlagTable, flagHelp, parseFlags, type Values } from '../../cli/flags.ts';
 import type { AloneDeps } from '../alone/alone.ts';
+import { whenParentEnds } from '../parent.ts';
 import { UserError } from '../user-error.ts';
 
 interface Loaded {
@@ -38,6 +40,7 @@ export async function component(name: string, args: readonly string[]): Promise<
   const values = read(name, flags, args);
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
+  if (values['stop-with-parent'] === true) whenParentEnds(systemClock, () => abort.abort());
   await run(values, {
     logger: logger(levelOf(values), 2).child(name),
     signal: abort.signal,

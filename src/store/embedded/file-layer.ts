@@ -34,17 +34,24 @@ export interface FileLayer {
   lock(): () => void;
 }
 
-export function diskFiles(directory: string): FileLayer {
+export interface DiskOptions {
+  /** False: nothing is waited for, and what was written last is lost when the host (not just the process) dies. */
+  readonly durable?: boolean;
+}
+
+export function diskFiles(directory: string, { durable = true }: DiskOptions = {}): FileLayer {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const at = (name: string) => join(directory, name);
   return {
     directory,
     list: () => readdirSync(directory),
-    open: (name) => diskFile(openSync(at(name), constants.O_RDWR)),
-    create: (name) => diskFile(openSync(at(name), constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600)),
+    open: (name) => diskFile(openSync(at(name), constants.O_RDWR), durable),
+    create: (name) =>
+      diskFile(openSync(at(name), constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600), durable),
     rename: (from, to) => renameSync(at(from), at(to)),
     remove: (name) => rmSync(at(name), { force: true }),
     async syncDirectory() {
+      if (!durable) return;
       const fd = openSync(directory, constants.O_RDONLY);
       try {
         await settled((done) => fsync(fd, done));
@@ -56,7 +63,7 @@ export function diskFiles(directory: string): FileLayer {
   };
 }
 
-function diskFile(fd: number): StoreFile {
+function diskFile(fd: number, durable: boolean): StoreFile {
   return {
     size: () => fstatSync(fd).size,
     read(into, position) {
@@ -73,7 +80,7 @@ function diskFile(fd: number): StoreFile {
         done += writeSync(fd, bytes, done, bytes.length - done, position + done);
     },
     truncate: (size) => ftruncateSync(fd, size),
-    sync: () => settled((done) => fdatasync(fd, done)),
+    sync: durable ? () => settled((done) => fdatasync(fd, done)) : () => Promise.resolve(),
     close: () => closeSync(fd),
   };
 }

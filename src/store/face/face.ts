@@ -13,6 +13,7 @@ import { snapshotChunks } from '../snapshot.ts';
 import { defaultLimits } from '../store.ts';
 import type { Store } from '../store.ts';
 import { answering, grpcError, unsupported } from './errors.ts';
+import { etcdHttp, etcdVersion } from './http.ts';
 import { keyValueHandlers } from './key-values.ts';
 import { leaseHandlers } from './leases.ts';
 import { watchFace } from './watches.ts';
@@ -37,8 +38,6 @@ export interface EtcdFace {
   close(): void;
 }
 
-/** The release of etcd whose API and behaviour this follows; clients choose features by it. */
-const etcdVersion = '3.5.21';
 const member = { clusterId: 0x6b38747373746f72n, memberId: 0x6b387473n, raftTerm: 1n };
 
 export async function serveEtcd(
@@ -77,6 +76,7 @@ export async function serveEtcd(
   ];
   const server = await grpcServer(options.address, services, {
     maxMessageBytes,
+    http1: etcdHttp(store),
     ...(options.tls && { tls: options.tls }),
   });
   const endpoint = server.address.startsWith('unix:') ? server.address : `${scheme}://${server.address}`;
