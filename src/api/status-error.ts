@@ -50,8 +50,8 @@ export function statusError(
   code?: number,
 ): StatusError {
   return new StatusError({
-    apiVersion: 'v1',
     kind: 'Status',
+    apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
     message,

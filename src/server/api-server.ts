@@ -42,7 +42,9 @@ import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
 import { bootstrapObjects } from './bootstrap/objects.ts';
 import { discoveryPaths } from './discovery/paths.ts';
-import { everywhere, healthPaths } from './health.ts';
+import { everywhere, healthPaths, storeCheck } from './health.ts';
+import type { Milestone } from './health-checks.ts';
+import { healthChecks } from './health-checks.ts';
 import { exactPaths, json, pathsStage, plainText, rootPaths } from './paths.ts';
 import { version } from './version.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
@@ -78,6 +80,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     resources,
     codecFor: storageCodec,
     historyLimit: options.watchHistory ?? 10_000,
+    ...(options.eventTtlSeconds !== undefined && { ttlSeconds: options.eventTtlSeconds }),
   });
   const identity = {
     clock,
@@ -150,23 +153,12 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ]),
     minRequestTimeoutMs: (options.minRequestTimeoutSeconds ?? 1800) * 1000,
   };
-  const readiness = { started: false, stopping: false };
-  const checks = [
-    everywhere('ping', () => undefined),
-    everywhere('log', () => undefined),
-    ...(encryption?.healthChecks() ?? []).map(({ name, check }) => everywhere(name, check)),
-    everywhere('etcd', () => (follow.revision >= 0 ? undefined : 'not loaded')),
-    {
-      name: 'informer-sync',
-      on: ['readyz'] as const,
-      check: () => (readiness.started ? undefined : 'the caches are not filled yet'),
-    },
-    everywhere('poststarthook/rbac/bootstrap-roles', () => (readiness.started ? undefined : 'not finished')),
-    everywhere('poststarthook/scheduling/bootstrap-system-priority-classes', () =>
-      readiness.started ? undefined : 'not finished',
-    ),
-    { name: 'shutdown', on: ['readyz'] as const, check: () => (readiness.stopping ? 'shutting down' : undefined) },
-  ];
+  const progress = { reached: new Set<Milestone>(), stopping: false };
+  const checks = healthChecks({
+    progress,
+    store: storeCheck({ store, clock, exclusive: deps.exclusiveStore }),
+    encryption: (encryption?.healthChecks() ?? []).map(({ name, check }) => everywhere(name, check)),
+  });
   let port = options.securePort;
   const limit: Limit =
     options.priorityAndFairness === false
@@ -192,7 +184,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     authorizeStage(authorizers, noting !== undefined),
     pathsStage([
       discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
-      rootPaths(catalog),
+      rootPaths(catalog, checks),
       ...(limit.debug === undefined ? [] : [limit.debug]),
       healthPaths(checks),
       openApiPaths(catalog),
@@ -202,7 +194,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         '/metrics': () => plainText(deps.metrics?.text() ?? ''),
       }),
     ]),
-    negotiateStage(),
+    negotiateStage(options.featureGates?.['CBORServingAndStorage']),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];
   const line = pipeline(stages, log.child('requests'), [
@@ -242,10 +234,14 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
       noting?.run(group);
       await follow.loaded;
+      progress.reached.add('caches');
       await custom.restore();
+      progress.reached.add('definitions');
       group.run('custom kinds', (inner) => custom.run(inner));
       await bootstrapObjects({ catalog, transport: self, log });
+      progress.reached.add('objects');
       await authenticationConfig(options, who, self, clock);
+      progress.reached.add('access');
       const { goawayChance = 0 } = options.transport ?? {};
       const listener = await httpListener({
         clock,
@@ -261,7 +257,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       });
       try {
         port = listener.port;
-        readiness.started = true;
+        progress.reached.add('serving');
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
         const trust = authenticationConfigKeeper(options, who, { transport: self, catalog, clock, log });
@@ -298,7 +294,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {
-        readiness.stopping = true;
+        progress.stopping = true;
         transport.stop();
         await listener.close(options.shutdownGraceMs ?? 0);
       }

@@ -1,4 +1,6 @@
 // Owns /healthz, /livez and /readyz: named checks, each answering by itself or in a list.
+import type { Clock } from '../base/clock.ts';
+import type { Store } from '../store/store.ts';
 import type { PathHandler } from './paths.ts';
 import { plainText } from './paths.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
@@ -14,6 +16,42 @@ const all = ['healthz', 'livez', 'readyz'] as const;
 
 export function everywhere(name: string, check: HealthCheck['check']): HealthCheck {
   return { name, on: all, check };
+}
+
+const storeTimeoutMs = 2_000;
+/** A shared store is asked no more often. */
+const storeEveryMs = 1_000;
+
+/** Whether the store answers. A store of this process is asked nothing: it fails with the process. */
+export function storeCheck({
+  store,
+  clock,
+  exclusive,
+}: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly exclusive: boolean;
+}): HealthCheck['check'] {
+  if (exclusive) return () => undefined;
+  let last: { readonly atMs: number; readonly found: Promise<string | undefined> } | undefined;
+  return () => {
+    const nowMs = clock.monotonic();
+    if (last === undefined || nowMs - last.atMs >= storeEveryMs) last = { atMs: nowMs, found: answers(store, clock) };
+    return last.found;
+  };
+}
+
+function answers(store: Store, clock: Clock): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const timer = clock.after(storeTimeoutMs, () => resolve('the store does not answer'));
+    store
+      .range({ start: '/registry/health' }, { countOnly: true })
+      .then(
+        () => resolve(undefined),
+        (error: unknown) => resolve(error instanceof Error ? error.message : String(error)),
+      )
+      .finally(() => timer.cancel());
+  });
 }
 
 export function healthPaths(checks: readonly HealthCheck[]): PathHandler {
@@ -44,6 +82,7 @@ async function overall(
       continue;
     }
     const problem = await check();
+    if (single && problem !== undefined) return plainText(`internal server error: ${problem}\n`, 500);
     if (problem === undefined) lines.push(`[+]${name} ok`);
     else {
       failed = true;

@@ -108,6 +108,8 @@ export interface ApiServerOptions {
   readonly maxInflight?: number;
   /** --encryption-provider-config: values are encrypted at rest. */
   readonly encryption?: EncryptionOptions;
+  /** --feature-gates: those that are set. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
   /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */
   readonly compactionIntervalMs?: number;
   /** Objects kept per collection for watches that start in the past; default 10 000. */

@@ -1,4 +1,5 @@
 // Owns the table of paths that are no resources: the first handler that knows a path answers.
+import type { HealthCheck } from './health.ts';
 import type { Catalog } from './served/served.ts';
 import type { Stage } from './pipeline.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
@@ -20,13 +21,15 @@ export function pathsStage(handlers: readonly PathHandler[]): Stage {
 }
 
 /** The list of paths at the root, sorted. */
-export function rootPaths(catalog: Catalog): PathHandler {
+export function rootPaths(catalog: Catalog, checks: readonly HealthCheck[]): PathHandler {
+  const health = checks.flatMap(({ name, on }) => on.map((endpoint) => `/${endpoint}/${name}`));
   return (request) => {
     const { path } = request.info;
     if (path !== '/' && path !== '/index.html' && path !== '') return undefined;
     const groups = catalog.groups().filter(({ name }) => name !== '');
     const paths = [
       ...known,
+      ...health,
       ...groups.flatMap(({ name, versions }) => [
         `/apis/${name}`,
         ...versions.map((version) => `/apis/${name}/${version}`),
@@ -41,26 +44,17 @@ const known: readonly string[] = [
   '/api',
   '/api/v1',
   '/apis',
-  '/apis/',
+  '/flagz',
   '/healthz',
-  '/healthz/etcd',
-  '/healthz/log',
-  '/healthz/ping',
   '/livez',
-  '/livez/etcd',
-  '/livez/log',
-  '/livez/ping',
   '/metrics',
+  '/metrics/slis',
   '/openapi/v2',
   '/openapi/v3',
   '/openapi/v3/',
   '/openid/v1/jwks',
   '/readyz',
-  '/readyz/etcd',
-  '/readyz/informer-sync',
-  '/readyz/log',
-  '/readyz/ping',
-  '/readyz/shutdown',
+  '/statusz',
   '/version',
 ];
 

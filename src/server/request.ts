@@ -52,6 +52,8 @@ export interface ApiRequest {
   /** For the audit log. */
   annotations?: Map<string, string>;
   form: Form;
+  /** Bodies may be CBOR (the feature gate CBORServingAndStorage). */
+  cbor?: boolean;
   /** The Upgrade socket when the client asks for one and the transport can hand it over. */
   readonly upgrade?: { readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 }

@@ -1,6 +1,7 @@
 // Owns a whole API server for tests: in memory, on a free port, ended with the test.
 import { generateKeyPairSync } from 'node:crypto';
 import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Transport } from '../client/transport.ts';
@@ -22,10 +23,14 @@ export interface TestServer {
 export const adminToken = 'admin-token';
 
 /** On a store of its own, or on one that is given and outlives it. */
-export async function startTestServer(options: Partial<ApiServerOptions> = {}, given?: Store): Promise<TestServer> {
+export async function startTestServer(
+  options: Partial<ApiServerOptions> = {},
+  given?: Store,
+  clock: Clock = systemClock,
+): Promise<TestServer> {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { key, certificate } = selfSigned(pair);
-  const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const deps = { clock, random: systemRandom, log: silentLogger };
   const store = given ?? memoryStore(deps);
   const server = apiServer(
     {

@@ -3,7 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Store } from './store.ts';
 
 export interface LeasePoolOptions {
-  /** How long one lease is given out; its keys live up to so much longer. Default 60 s, as kube-apiserver's (--lease-reuse-duration-seconds). */
+  /**
+   * How long one lease is given out at most; its keys live up to so much longer, and never more than a twentieth of their
+   * time. Default 60 s, as kube-apiserver's (--lease-reuse-duration-seconds).
+   */
   readonly reuseSeconds?: number;
   /** After so many keys a new lease is taken: ending one deletes all its keys at once. Default 1000. */
   readonly maxKeys?: number;
@@ -20,6 +23,8 @@ interface Current {
   keys: number;
 }
 
+const reuseShare = 0.05;
+
 export function leasePool(store: Store, clock: Clock, options: LeasePoolOptions = {}): LeasePool {
   const { reuseSeconds = 60, maxKeys = 1000 } = options;
   const byTtl = new Map<number, Current>();
@@ -28,8 +33,9 @@ export function leasePool(store: Store, clock: Clock, options: LeasePoolOptions 
       const nowMs = clock.monotonic();
       let current = byTtl.get(ttlSeconds);
       if (current === undefined || current.untilMs <= nowMs || current.keys >= maxKeys) {
-        const id = store.grantLease(ttlSeconds + reuseSeconds).then((lease) => lease.id);
-        const granted: Current = { id, untilMs: nowMs + reuseSeconds * 1000, keys: 0 };
+        const reuse = Math.min(reuseSeconds, Math.floor(ttlSeconds * reuseShare));
+        const id = store.grantLease(Math.ceil(ttlSeconds) + reuse).then((lease) => lease.id);
+        const granted: Current = { id, untilMs: nowMs + reuse * 1000, keys: 0 };
         current = granted;
         byTtl.set(ttlSeconds, granted);
         id.catch(() => {

@@ -255,6 +255,7 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       enableAdmissionPlugins: flags['enable-admission-plugins'],
       disableAdmissionPlugins: flags['disable-admission-plugins'],
       eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,
+      featureGates: featureGates(flags['feature-gates']),
       minRequestTimeoutSeconds: flags['min-request-timeout'],
       maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
       priorityAndFairness: flags['enable-priority-and-fairness'],
@@ -296,6 +297,18 @@ function rereadOf(flags: Flags): NonNullable<ApiServerOptions['reread']> {
         : async () => ({ ...given({ anonymousAuth: flags['anonymous-auth'] }), ...issuersOfFile(authentication) }),
     authorization: authorization === undefined ? undefined : async () => authorizersOfFile(authorization),
   });
+}
+
+/** Gates that say nothing of what is there are taken and change nothing, as upstream's own that are locked. */
+function featureGates(gates: Flags['feature-gates']): Readonly<Record<string, boolean>> | undefined {
+  if (gates === undefined) return undefined;
+  return Object.fromEntries(
+    [...gates].map(([name, value]) => {
+      if (!/^(?:true|false)$/i.test(value))
+        throw new UserError(`--feature-gates: ${name}=${value} is neither true nor false`, 'say true or false');
+      return [name, value.toLowerCase() === 'true'];
+    }),
+  );
 }
 
 function encryptionOf(flags: Flags): ApiServerOptions['encryption'] {

@@ -1,16 +1,13 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
 import { statusError } from '../../api/status-error.ts';
 import { freeze } from '../../api/meta.ts';
-import { mediaTypes, negotiate, parseAccept } from '../http/form.ts';
-import type { Offer } from '../http/form.ts';
+import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Catalog } from '../served/served.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import type { Document } from './aggregated.ts';
 import { apiVersions, groupList, groupOf, resourceList } from './legacy.ts';
-
-const plainOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: false };
 
 export function discoveryPaths(catalog: Catalog, address: () => string): PathHandler {
   const aggregated = aggregatedDiscovery(catalog);
@@ -28,14 +25,9 @@ export function discoveryPaths(catalog: Catalog, address: () => string): PathHan
   };
 }
 
-function accept(request: ApiRequest): string | undefined {
-  const header = request.headers['accept'];
-  return Array.isArray(header) ? header.join(',') : header;
-}
-
 function root(request: ApiRequest, document: Document, legacy: () => object): ApiAnswer {
   refuseHead(request);
-  for (const { type, parameters } of parseAccept(accept(request) ?? '')) {
+  for (const { type, parameters } of parseAccept(acceptHeader(request) ?? '')) {
     if (parameters.get('as') !== 'APIGroupDiscoveryList') {
       if (type === '*/*' || plainTypes.has(type)) break;
       continue;
@@ -66,7 +58,7 @@ function encoded(document: Document, type: string): string | Buffer | undefined 
 function found(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
   if (value === undefined) return undefined;
   refuseHead(request);
-  request.form = negotiate(accept(request), request.query.has('pretty'), plainOffer);
+  request.form = negotiate(acceptHeader(request), wantsPretty(request), plainOffer);
   return { type: 'object', code: 200, object: freeze(value) as object };
 }
 

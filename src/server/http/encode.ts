@@ -1,4 +1,5 @@
 // Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
+import { encodeCbor } from '../../api/codec/cbor.ts';
 import { writeYaml } from '../../api/codec/yaml.ts';
 import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
@@ -27,8 +28,11 @@ export function encodeValue(value: unknown, form: Form): Buffer {
       return protobufOf(value);
     case 'yaml':
       return Buffer.from(writeYaml(value));
+    case 'cbor':
+      return encodeCbor(value);
     default:
-      return Buffer.from(form.pretty ? `${JSON.stringify(value, null, 2)}\n` : `${JSON.stringify(value)}\n`);
+      // Upstream ends no indented document with a new line.
+      return Buffer.from(form.pretty ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`);
   }
 }
 
@@ -183,6 +187,16 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
             ? protobufOf(entry.object)
             : entryProtobuf(entry, served),
       );
+    if (form.media === 'cbor')
+      return encodeCbor({
+        type,
+        object:
+          form.as !== undefined
+            ? objectView(served, entry, entry.object, form, nowMs, { columns, bookmark: type === 'BOOKMARK' })
+            : type === 'BOOKMARK'
+              ? entry.object
+              : versionView(entry, served),
+      });
     if (form.as === undefined)
       return Buffer.concat([
         frameStarts[type]!,
@@ -196,5 +210,6 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
 
 export function errorFrame(status: Status, form: Form): Buffer {
   if (form.media === 'protobuf') return encodeWatchFrame('ERROR', protobufOf(status));
+  if (form.media === 'cbor') return encodeCbor({ type: 'ERROR', object: status });
   return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
 }

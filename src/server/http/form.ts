@@ -1,5 +1,6 @@
 // Owns the forms in which objects travel: media types with their parameters, and which of them a client accepts.
 import { statusError } from '../../api/status-error.ts';
+import type { ApiRequest } from '../request.ts';
 
 export type Media = 'json' | 'yaml' | 'protobuf' | 'cbor';
 
@@ -65,9 +66,41 @@ export interface Offer {
 
 /** Objects and lists of stored kinds. */
 export const objectOffer: Offer = { media: ['json', 'yaml', 'protobuf'], as: true };
+/** The same where the feature gate CBORServingAndStorage is on. */
+export const cborOffer: Offer = { media: [...objectOffer.media, 'cbor'], as: true };
+
+/** What may be in forms of discovery and of errors. */
+export const plainOffer: Offer = { media: objectOffer.media, as: false };
 
 /** Streams of events. */
 export const watchMedia: readonly Media[] = ['json', 'protobuf'];
+
+type Asking = Pick<ApiRequest, 'headers' | 'query'>;
+
+export function acceptHeader({ headers }: Asking): string | undefined {
+  const { accept } = headers;
+  return Array.isArray(accept) ? accept.join(',') : accept;
+}
+
+const truths: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+const browsers = ['curl', 'Wget', 'Mozilla/5.0'];
+
+/** Indented JSON is for people: those who ask for it, and those who come with a browser, curl or wget. */
+export function wantsPretty({ headers, query }: Asking): boolean {
+  const asked = query.get('pretty');
+  if (asked !== null && asked !== '') return truths.has(asked);
+  const agent = headers['user-agent'];
+  return typeof agent === 'string' && browsers.some((browser) => agent.startsWith(browser));
+}
+
+/** For answers that were not negotiated (refusals of earlier stages): as asked for, or indented JSON when that cannot be. */
+export function fallbackForm(request: Asking): Form {
+  try {
+    return negotiate(acceptHeader(request), wantsPretty(request), plainOffer);
+  } catch {
+    return prettyJson;
+  }
+}
 
 const formCache = new Map<string, Form>();
 
@@ -75,7 +108,8 @@ const formCache = new Map<string, Form>();
 export function negotiate(accept: string | undefined, pretty: boolean, offer: Offer): Form {
   if (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*')
     return pretty ? prettyJson : jsonForm;
-  const cached = offer === objectOffer && !pretty ? formCache.get(accept) : undefined;
+  const isCached = offer === objectOffer && !pretty;
+  const cached = isCached ? formCache.get(accept) : undefined;
   if (cached !== undefined) return cached;
   const form = choose(accept, pretty, offer);
   if (typeof form === 'string')
@@ -85,7 +119,7 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
       // Upstream says nothing of the object when the type is known and only the transformation is not.
       form === 'transformation' ? undefined : {},
     );
-  if (offer === objectOffer && !pretty && formCache.size < 1000) formCache.set(accept, form);
+  if (isCached && formCache.size < 1000) formCache.set(accept, form);
   return form;
 }
 
@@ -96,12 +130,13 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
     const media = type === '*/*' ? 'json' : mediaOf.get(type);
     if (media === undefined || !offer.media.includes(media)) continue;
     const as = parameters.get('as');
-    if (as === undefined) return { media, asVersion: 'v1', pretty };
+    const indented = pretty || parameters.get('pretty') === '1';
+    if (as === undefined) return { media, asVersion: 'v1', pretty: indented };
     wrong = 'transformation';
     const version = parameters.get('v') ?? 'v1';
     if (!offer.as || parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
     if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
-      return { media, as, asVersion: version, pretty };
+      return { media, as, asVersion: version, pretty: indented };
   }
   return wrong;
 }

@@ -14,13 +14,13 @@ import { requestInfo } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../request.ts';
 import type { WatchSink } from '../cache/watcher.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
-import { jsonForm } from './form.ts';
+import { fallbackForm } from './form.ts';
 import type { Form } from './form.ts';
 
 /** What a request body may have (upstream's limit for JSON and protobuf alike). */
 export const bodyLimit = 3 * 1024 * 1024;
 /** Shorter answers are not worth compressing. */
-const gzipFrom = 128 * 1024;
+const gzipAbove = 128 * 1024;
 
 export interface HttpTransport {
   serve(exchange: HttpExchange): void;
@@ -42,7 +42,8 @@ class HttpRequest implements ApiRequest {
   info: RequestInfo;
   user: UserInfo = nobody;
   impersonator?: UserInfo;
-  form: Form = jsonForm;
+  cbor?: boolean;
+  #form: Form | undefined;
   readonly #exchange: HttpExchange;
   #body: RequestBody | undefined;
   #abort: AbortController | undefined;
@@ -57,6 +58,14 @@ class HttpRequest implements ApiRequest {
     this.arrivedMs = arrivedMs;
     this.peer = new HttpPeer(exchange);
     this.info = requestInfo(this.method, this.path, this.query);
+  }
+
+  get form(): Form {
+    return (this.#form ??= fallbackForm(this));
+  }
+
+  set form(form: Form) {
+    this.#form = form;
   }
 
   get upgrade(): ApiRequest['upgrade'] {
@@ -173,7 +182,7 @@ export function httpTransport(
     body: Uint8Array,
     extra?: Readonly<Record<string, string>>,
   ): void {
-    const accepts = body.length >= gzipFrom ? request.headers['accept-encoding'] : undefined;
+    const accepts = body.length > gzipAbove ? request.headers['accept-encoding'] : undefined;
     const zipped =
       typeof accepts === 'string' && accepts.split(',').some((token) => token.trim() === 'gzip')
         ? gzipSync(body, { level: 1 })
@@ -275,7 +284,7 @@ export function httpTransport(
         error instanceof Error && 'status' in error
           ? (error as { status: Parameters<typeof statusAnswer>[0] }).status
           : statusError('InternalError', error instanceof Error ? error.message : String(error)).status;
-      request.form = jsonForm;
+      request.form = fallbackForm(request);
       send(exchange, request, statusAnswer(status));
     }
   }
@@ -290,6 +299,7 @@ export function httpTransport(
 }
 
 function watchContentType(form: Form): string {
+  if (form.media === 'cbor') return 'application/cbor-seq';
   return form.media === 'protobuf' ? 'application/vnd.kubernetes.protobuf;stream=watch' : 'application/json';
 }
 

@@ -18,6 +18,8 @@ export interface BuiltinOptions {
   readonly resources: readonly Resource[];
   readonly codecFor: (resource: Resource) => StorageCodec;
   readonly historyLimit: number;
+  /** In place of what kinds whose objects vanish by themselves say (--event-ttl); 0: they stay. */
+  readonly ttlSeconds?: number;
 }
 
 export interface Builtin {
@@ -57,9 +59,10 @@ export function builtinCatalog(options: BuiltinOptions): Builtin {
 export function newCollection(
   prefix: string,
   storage: Resource,
-  options: { readonly codecFor: (resource: Resource) => StorageCodec; readonly historyLimit: number },
+  options: Omit<BuiltinOptions, 'resources'>,
 ): Collection {
   const indexes: Record<string, (entry: Entry) => string> = {};
+  const ttlSeconds = options.ttlSeconds ?? storage.ttlSeconds ?? 0;
   for (const field of storage.indexed ?? []) {
     const read = storage.selectable?.[field];
     if (read !== undefined) indexes[field] = (entry) => readable(entry, read);
@@ -69,7 +72,7 @@ export function newCollection(
     storage,
     codec: options.codecFor(storage),
     cache: new WatchCache({ historyLimit: options.historyLimit, indexes }),
-    ...(storage.ttlSeconds !== undefined && { ttlSeconds: storage.ttlSeconds }),
+    ...(storage.ttlSeconds !== undefined && ttlSeconds > 0 && { ttlSeconds }),
   };
 }
 

@@ -1,28 +1,29 @@
 // Owns the choice of the answer's form before anything is done: what cannot be answered is refused first.
 import { badRequest, statusError } from '../../api/status-error.ts';
-import { mediaTypes, negotiate, objectOffer, watchMedia } from '../http/form.ts';
+import { acceptHeader, cborOffer, mediaTypes, negotiate, objectOffer, wantsPretty, watchMedia } from '../http/form.ts';
 import type { Stage } from '../pipeline.ts';
-import { queryFlag } from '../request-info.ts';
 
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
 
-export function negotiateStage(): Stage {
+/** `cbor`: the feature gate CBORServingAndStorage, off by default as in 1.37. */
+export function negotiateStage(cbor = false): Stage {
+  const offer = cbor ? cborOffer : objectOffer;
+  const streams = cbor ? [...watchMedia, 'cbor' as const] : watchMedia;
   return {
     name: 'negotiate',
     run(request) {
       if (!request.info.isResource || request.peer.user !== undefined) return;
-      const accept = request.headers['accept'];
-      const pretty = request.query.has('pretty') && queryFlag(request.query.get('pretty'));
-      const form = negotiate(Array.isArray(accept) ? accept.join(',') : accept, pretty, objectOffer);
+      if (cbor) request.cbor = true;
+      const form = negotiate(acceptHeader(request), wantsPretty(request), offer);
       const include = form.as === 'Table' ? request.query.get('includeObject') : null;
       if (include !== null && !includes.has(include))
         throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);
       request.form = include === null ? form : { ...form, includeObject: include };
       // The refusal itself comes in the form asked for.
-      if (request.info.verb === 'watch' && !watchMedia.includes(form.media))
+      if (request.info.verb === 'watch' && !streams.includes(form.media))
         throw statusError(
           'NotAcceptable',
-          `only the following media types are accepted: ${watchMedia.map((media) => `${mediaTypes[media]};stream=watch`).join(', ')}`,
+          `only the following media types are accepted: ${streams.map((media) => (media === 'cbor' ? 'application/cbor-seq' : `${mediaTypes[media]};stream=watch`)).join(', ')}`,
           {},
         );
     },

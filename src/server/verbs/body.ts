@@ -29,7 +29,7 @@ export async function readObject(
     return body.object === undefined ? undefined : (thaw(body.object as Frozen<KubeObject>) as KubeObject);
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;
-  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected);
+  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected, request.cbor);
   complain(request, problems, validation, object);
   return object;
 }

@@ -7,6 +7,11 @@ export function encodeContinue(revision: number, after: string): string {
   );
 }
 
+/** A token without a version: the list goes on from what is there when it is used. */
+export function inconsistentContinue(after: string): string {
+  return encodeContinue(-1, after);
+}
+
 /** Throws BadRequest. `revision` undefined: from what is there now. */
 export function decodeContinue(token: string): { readonly revision: number | undefined; readonly after: string } {
   let read: { readonly v?: unknown; readonly rv?: unknown; readonly start?: unknown };

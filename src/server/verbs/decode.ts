@@ -33,7 +33,14 @@ export function schemaOfKind(kind: Expected): ObjectSchema | undefined {
 }
 
 /** Throws BadRequest for what cannot be read, UnsupportedMediaType for forms that are not known. */
-export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Expected | undefined): Decoded {
+export function decodeBytes(
+  bytes: Uint8Array,
+  contentType: string,
+  expected: Expected | undefined,
+  cbor = false,
+): Decoded {
+  if (cbor && contentType === 'application/cbor')
+    return decodeValue({ value: decodeCbor(bytes), problems: [], oddNumbers: false }, expected);
   switch (contentType) {
     case 'application/json':
     case 'text/json':
@@ -41,8 +48,6 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
     case 'application/yaml':
     case 'application/apply-patch+yaml':
       return decodeValue(parseYaml(bytes), expected);
-    case 'application/cbor':
-      return decodeValue({ value: decodeCbor(bytes), problems: [], oddNumbers: false }, expected);
     case 'application/vnd.kubernetes.protobuf': {
       const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };
       return { object: decodeProtobuf(bytes, fallback).object as unknown as KubeObject, problems: [] };
@@ -50,7 +55,7 @@ export function decodeBytes(bytes: Uint8Array, contentType: string, expected: Ex
     default:
       throw statusError(
         'UnsupportedMediaType',
-        `the body of the request was in an unknown format - accepted media types include: ${readableTypes.join(', ')}`,
+        `the body of the request was in an unknown format - accepted media types include: ${[...readableTypes, ...(cbor ? ['application/cbor'] : [])].join(', ')}`,
       );
   }
 }

@@ -1,5 +1,6 @@
 // Owns PATCH: the four kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates.
 import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-parse.ts';
+import { decodeCbor } from '../../api/codec/cbor.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { applyConfiguration } from '../../api/apply/apply.ts';
 import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
@@ -36,14 +37,17 @@ const jsonType = 'application/json-patch+json';
 const mergeType = 'application/merge-patch+json';
 const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
+/** Where CBOR is on. */
+const applyCborType = 'application/apply-patch+cbor';
 
 /** The parsed body of a patch. */
-async function readPatch(request: ApiRequest, yaml: boolean): Promise<ParsedJson> {
+async function readPatch(request: ApiRequest, form: 'json' | 'yaml' | 'cbor'): Promise<ParsedJson> {
   const { body } = request;
   if (body === undefined) throw badRequest('the request has no body');
   if (body.type === 'object') return { value: body.object, problems: [], oddNumbers: false };
   const bytes = await body.read();
-  const parsed = yaml ? parseYaml(bytes) : parseJson(bytes);
+  if (form === 'cbor') return { value: decodeCbor(bytes), problems: [], oddNumbers: false };
+  const parsed = form === 'yaml' ? parseYaml(bytes) : parseJson(bytes);
   return { value: plainValue(parsed), problems: parsed.problems, oddNumbers: false };
 }
 
@@ -83,14 +87,15 @@ function decodePatched(patched: ParsedJson, resource: Served['resource']): Decod
 
 export async function patch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const type = contentTypeOf(request);
-  if (type === applyType) return apply(parts, request, served);
+  if (type === applyType) return apply(parts, request, served, 'yaml');
+  if (type === applyCborType && request.cbor === true) return apply(parts, request, served, 'cbor');
   const options = writeOptions(request, 'PatchOptions');
   const run = patcher(type, schemaFor(served), served.custom);
   if (request.query.has('force'))
     throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
-  const body = await readPatch(request, false);
+  const body = await readPatch(request, 'json');
   const problems =
     type === jsonType
       ? [...body.problems, ...problemsCarriedOver(body), ...unknownJsonPatchMembers(body.value)]
@@ -154,12 +159,12 @@ export async function patchOther(
   const schema = schemaOf(`${kind.group}/${kind.version}`, kind.kind);
   const patched =
     type === applyType
-      ? applyMergePatch(current, (await readPatch(request, true)).value)
-      : patcher(type, schema, false)(current, (await readPatch(request, false)).value);
+      ? applyMergePatch(current, (await readPatch(request, 'yaml')).value)
+      : patcher(type, schema, false)(current, (await readPatch(request, 'json')).value);
   return checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, kind);
 }
 
-async function apply(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'yaml' | 'cbor'): Promise<ApiAnswer> {
   const options = writeOptions(request, 'PatchOptions');
   const manager = request.query.get('fieldManager') ?? '';
   if (manager === '')
@@ -168,7 +173,7 @@ async function apply(parts: Parts, request: ApiRequest, served: Served): Promise
     ]);
   const context = writeContext(served, request.info.subresource, request.arrivedMs);
   if (context === undefined) throw badRequest('the kind has no schema to apply by');
-  const body = await readPatch(request, true);
+  const body = await readPatch(request, form);
   const applied = body.value as KubeObject;
   if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
     throw badRequest('the body must be an object');

@@ -1,7 +1,7 @@
 // Owns GET of one object, LIST and WATCH: answered from the cache, proven as fresh as asked. Never names a kind.
 import { randomInteger } from '../../base/random.ts';
 import { forbidden, notSupported } from '../../api/field-error.ts';
-import { badRequest, invalid, notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, invalid, notFound, StatusError, statusError } from '../../api/status-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/meta.ts';
 import type { KubeObject } from '../../api/meta.ts';
@@ -14,7 +14,7 @@ import type { Parts } from '../parts.ts';
 import { queryFlag } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest, ListAnswer } from '../request.ts';
 import type { Collection, Served } from '../served/served.ts';
-import { decodeContinue, encodeContinue } from './continue.ts';
+import { decodeContinue, encodeContinue, inconsistentContinue } from './continue.ts';
 import { everything, selectionOf } from './selection.ts';
 import type { Selection } from './selection.ts';
 
@@ -207,17 +207,20 @@ async function atRevision(
       }
     }
   } catch (error) {
-    if (error instanceof Compacted)
-      throw statusError(
-        'Expired',
-        after === ''
-          ? 'The resourceVersion for the provided list is too old.'
-          : 'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.',
-        undefined,
-      );
+    if (error instanceof Compacted) throw expired(after);
     if (error instanceof FutureRevision) throw badRequest(error.message);
     throw error;
   }
+}
+
+/** A list that cannot go on as it began can go on with what is there now, if the client says so (API concepts, "410 Gone"). */
+function expired(after: string): StatusError {
+  if (after === '') return statusError('Expired', 'The resourceVersion for the provided list is too old.');
+  const { status } = statusError(
+    'Expired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results.',
+  );
+  return new StatusError({ ...status, metadata: { continue: inconsistentContinue(after) } });
 }
 
 export async function watch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
