@@ -158,6 +158,12 @@ async function start(options: ClusterOptions): Promise<Cluster> {
     const { serviceAccounts, ...apiServerSettings } = settings.apiServer ?? {};
     const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
     store = await openStore(options, deps);
+    const restarts = new Map<string, () => void>();
+    // They run in this process, which ends when one of them does.
+    const runs = (name: string) => (): string => {
+      if (!restarts.has(name)) throw new Error('not started');
+      return 'ok';
+    };
     const serving = await show.stage('API server', async (detail) => {
       const started = await startApiServer(
         {
@@ -182,13 +188,13 @@ async function start(options: ClusterOptions): Promise<Cluster> {
             key: pki.kubeletClient.keyPem,
             certificateAuthority: pki.ca.certificatePem,
           }),
+          components: { scheduler: runs('kube-scheduler'), 'controller-manager': runs('kube-controller-manager') },
         },
       );
       detail(`https://127.0.0.1:${started.port}`);
       return started;
     });
     const component = componentDeps(serving.server, deps, options.transport);
-    const restarts = new Map<string, () => void>();
     await show.stage('Controllers and scheduler', () => {
       const controllers = startControllers(
         { podSubnet, ...(options.controllers && { controllers: options.controllers }), ...settings.controllerManager },

@@ -8,6 +8,8 @@ export interface Action {
   readonly resource: string;
   /** Empty for the resource itself. */
   readonly subresource: string;
+  /** For kinds without objects: it handles get, list and watch, not create. */
+  readonly reads?: boolean;
   /** Answers or throws StatusError. Authentication and authorization are done; admission is the handler's. */
   handle(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer>;
 }

@@ -16,6 +16,7 @@ import { authentication } from './authn/compose.ts';
 import { defaultIssuer, serviceAccountTokens } from './authn/service-account.ts';
 import { authorization } from './authz/compose.ts';
 import { bindingActions } from './actions/binding.ts';
+import { componentStatusAction, localComponents } from './actions/component-status.ts';
 import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
@@ -25,6 +26,7 @@ import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
 import { masterLeases } from './bootstrap/master-leases.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
 import { Allocations } from './services/allocations.ts';
+import { announcedRanges } from './services/announced-ranges.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
 import { openApiPaths } from './openapi.ts';
@@ -138,8 +140,13 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         store,
         clock,
         random,
-        allocations: new Allocations(catalog.cache('', 'services'), random),
+        allocations: new Allocations(
+          catalog.cache('', 'services'),
+          random,
+          catalog.cache('networking.k8s.io', 'ipaddresses'),
+        ),
         ranges,
+        announced: announcedRanges(catalog.cache('networking.k8s.io', 'servicecidrs')),
         nodePorts: portRange(options.serviceNodePortRange ?? '30000-32767'),
         addresses: catalog.stored('networking.k8s.io', 'ipaddresses')!.collection!,
       }),
@@ -149,6 +156,13 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       ...(accounts === undefined ? [] : [tokenRequestAction(accounts)]),
       ...bindingActions,
       evictionAction,
+      componentStatusAction({
+        ...(deps.components ?? localComponents(calls)),
+        'etcd-0': () => {
+          if (follow.revision < 0) throw new Error('not loaded');
+          return 'ok';
+        },
+      }),
       ...(deps.actions ?? []),
     ]),
     minRequestTimeoutMs: (options.minRequestTimeoutSeconds ?? 1800) * 1000,

@@ -8,6 +8,8 @@ export interface Callee {
   readonly connectTo?: { readonly host: string; readonly port: number };
   /** PEM; undefined: the system's authorities. */
   readonly ca?: string;
+  /** The certificate is not checked: for asking components on this machine how they are. */
+  readonly insecure?: boolean;
   readonly clientCertificate?: { readonly certificate: string; readonly key: string };
 }
 
@@ -41,8 +43,15 @@ const maxAgents = 64;
 export function callout(clock: Clock): Callout {
   const agents = new Map<string, Agent>();
 
-  function agentFor({ ca, clientCertificate, url, connectTo }: Callee): Agent {
-    const key = JSON.stringify([url.host, connectTo?.host, connectTo?.port, ca, clientCertificate?.certificate]);
+  function agentFor({ ca, clientCertificate, url, connectTo, insecure }: Callee): Agent {
+    const key = JSON.stringify([
+      url.host,
+      connectTo?.host,
+      connectTo?.port,
+      ca,
+      clientCertificate?.certificate,
+      insecure,
+    ]);
     let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= maxAgents) {
@@ -57,7 +66,7 @@ export function callout(clock: Clock): Callout {
   }
 
   function call(to: Callee, what: CalloutRequest): Promise<CalloutAnswer> {
-    const { url, connectTo, ca, clientCertificate } = to;
+    const { url, connectTo, ca, clientCertificate, insecure } = to;
     if (url.protocol !== 'https:') return Promise.reject(new CalloutError(`${url.protocol} is not spoken`));
     const maxBytes = what.maxBytes ?? defaultMaxBytes;
     const hostname = url.hostname.replace(/^\[|\]$/g, '');
@@ -78,6 +87,7 @@ export function callout(clock: Clock): Callout {
           ...(/^[\d.]+$|:/.test(hostname) ? {} : { servername: hostname }),
           agent: agentFor(to),
           ...(ca !== undefined && { ca }),
+          ...(insecure === true && { rejectUnauthorized: false }),
           ...(clientCertificate !== undefined && { cert: clientCertificate.certificate, key: clientCertificate.key }),
           headers: {
             host: url.host,

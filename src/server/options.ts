@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
+import type { ComponentChecks } from './actions/component-status.ts';
 import type { Action } from './action.ts';
 import type { JwtIssuer } from './authn/oidc.ts';
 import type { WebhookTokenOptions } from './authn/webhook.ts';
@@ -126,4 +127,6 @@ export interface ApiServerDeps {
   readonly metrics?: MetricsRegistry;
   /** Handlers of the composition (exec, log, proxy over kubelets); they win over the server's own. */
   readonly actions?: readonly Action[];
+  /** How the other components are, for ComponentStatus; default: asked on the well-known ports of this machine. */
+  readonly components?: ComponentChecks;
 }

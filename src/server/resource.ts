@@ -52,7 +52,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   decode?(parsed: ParsedJson): { readonly object: KubeObject; readonly problems: readonly string[] };
   /** What OpenAPI says of a custom kind: the schema of its definition, by reference. */
   readonly openApi?: Readonly<Record<string, unknown>>;
-  /** The kind in another of its versions; custom kinds only. */
+  /** The kind in another of its versions; undefined: claims of fields in that version are dropped. Kinds of several versions only. */
   readonly sibling?: (apiVersion: string) => Resource | undefined;
   /** Called before a write: kinds whose rules are large load them when they are first needed. */
   readonly load?: () => Promise<void>;

@@ -4,12 +4,19 @@ import type { Compare, Operation } from '../store/store.ts';
 
 /** What a write takes along. */
 export interface Taken {
-  readonly with?: { readonly compare: readonly Compare[]; readonly operations: readonly Operation[] };
-  /** Called once, whether the write was made or not. */
+  /** Called with the object as it is going to be stored. */
+  with?(object: Frozen<KubeObject>): {
+    readonly compare: readonly Compare[];
+    readonly operations: readonly Operation[];
+  };
+  /** Called once, whether the write was made or not; never for dry runs of updates. */
   done?(written: boolean): Promise<void> | void;
 }
 
-/** Hooks of one collection; each may change the object that is about to be stored, and throws StatusError to refuse. */
+/**
+ * Hooks of one collection; each may change the object that is about to be prepared, validated and stored, and throws StatusError to
+ * refuse. The object is not validated yet: a hook must bear anything that fits the schema.
+ */
 export interface StoreHook {
   readonly group: string;
   readonly resource: string;

@@ -108,7 +108,11 @@ export const apiServerFlags = {
   'kubelet-client-certificate': { type: 'text', help: 'client certificate for kubelets' },
   'kubelet-client-key': { type: 'text', help: 'its key' },
   'kubelet-certificate-authority': { type: 'text', help: 'authority of kubelets' },
-  'kubelet-preferred-address-types': { type: 'list', help: "which of a node's addresses to use, in order" },
+  'kubelet-preferred-address-types': {
+    type: 'list',
+    help: "which of a node's addresses to use, in order",
+    default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
+  },
   'max-mutating-requests-inflight': { type: 'number', help: 'writes at once', default: '200' },
   'max-requests-inflight': { type: 'number', help: 'reads at once', default: '400' },
   'min-request-timeout': { type: 'number', help: 'seconds that a watch lasts at least', default: '1800' },

@@ -63,7 +63,7 @@ export async function startApiServer(
   pki: Pki,
   store: Store,
   { clock, random, logs, group }: ControlPlaneDeps,
-  extra: Pick<ApiServerDeps, 'actions'> = {},
+  extra: Pick<ApiServerDeps, 'actions' | 'components'> = {},
 ): Promise<ServingServer> {
   const make = (securePort: number) =>
     apiServer(

@@ -1,4 +1,5 @@
 // Owns how the API server of a composition reaches kubelets and pods: exec, logs, port-forward and proxies.
+import { lookup } from 'node:dns/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Action } from '../../server/action.ts';
 import { tcpBackendDialer, tlsKubeletDialer } from '../../server/streams/kubelet-address.ts';
@@ -18,6 +19,10 @@ export interface KubeletAccess {
 /** For `ApiServerDeps.actions`. */
 export function kubeletActions(access: KubeletAccess): Action[] {
   const { addressTypes, ...tls } = access;
-  const kubelets = { dial: tlsKubeletDialer(tls), ...(addressTypes !== undefined && { addressTypes }) };
+  const kubelets = {
+    dial: tlsKubeletDialer(tls),
+    lookup: (host: string) => lookup(host),
+    ...(addressTypes !== undefined && { addressTypes }),
+  };
   return [...podStreamActions(kubelets), ...proxyActions(kubelets, tcpBackendDialer(access.clock))];
 }

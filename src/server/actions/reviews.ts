@@ -1,21 +1,14 @@
 // Owns the kinds that are only asked: TokenReview, SelfSubjectReview and the access reviews.
-import type {
-  FieldSelectorAttributes,
-  SubjectAccessReview,
-  SubjectAccessReviewSpec,
-} from '../../api/generated/authorization.v1.ts';
+import type { SubjectAccessReview, SubjectAccessReviewSpec } from '../../api/generated/authorization.v1.ts';
 import type { TokenReview } from '../../api/generated/authentication.v1.ts';
 import { managedFieldsForUpdate } from '../../api/apply/update.ts';
-import { FieldSelectorError, parseFieldSelector } from '../../api/field-selector.ts';
-import type { FieldRequirement, FieldSelector } from '../../api/field-selector.ts';
 import { badRequest, invalid, StatusError } from '../../api/status-error.ts';
-import type { FieldError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Action } from '../action.ts';
 import type { BearerTokens } from '../authn/bearer.ts';
-import type { Attributes, Authorizer, Decision } from '../authz/authorizer.ts';
+import type { Authorizer, Decision } from '../authz/authorizer.ts';
 import type { Rbac } from '../authz/rbac.ts';
 import type { ApiAnswer, ApiRequest, UserInfo } from '../request.ts';
 import type { Served } from '../served/served.ts';
@@ -24,6 +17,7 @@ import { reasonOf } from '../stages/authorize.ts';
 import { writeContext } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
+import { attributesOf, checkSpec, evaluationError } from './review-questions.ts';
 
 const authentication = 'authentication.k8s.io';
 const authorization = 'authorization.k8s.io';
@@ -37,7 +31,7 @@ async function bodyOf<T>(request: ApiRequest, served: Served): Promise<T & KubeO
 async function noted<T>(
   request: ApiRequest,
   served: Served,
-): Promise<{ readonly review: T & KubeObject; readonly managedFields: unknown[] | undefined }> {
+): Promise<{ readonly review: T & KubeObject; readonly managedFields: KubeObject['metadata']['managedFields'] }> {
   const options = writeOptions(request, 'CreateOptions');
   const review = (await readResource(request, served.resource, options.fieldValidation)) as unknown as T & KubeObject;
   const write = writeContext(served, '', request.arrivedMs);
@@ -99,12 +93,12 @@ function tokenReview({ tokens, audiences }: ReviewDeps): Action['handle'] {
     const valid = result?.audiences ?? audiences;
     const asked = wanted.length > 0 ? wanted : audiences;
     const common = asked.filter((audience) => valid.includes(audience));
-    const name = review.metadata.name;
     const status =
       result === undefined || common.length === 0
         ? { user: {}, error: 'invalid bearer token' }
         : { authenticated: true, user: shownUser(result.user), audiences: common };
-    const metadata = { ...(name !== undefined && { name }), ...(managedFields && { managedFields }) };
+    const metadata: Partial<KubeObject['metadata']> = { ...review.metadata, ...(managedFields && { managedFields }) };
+    delete metadata.namespace;
     return answer({ ...review, metadata, status });
   };
 }
@@ -150,6 +144,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
       break;
     }
     if (decision === 'no opinion') reason = reasonOf(authorizers, attributes);
+    const lost = evaluationError(spec);
     return answer({
       ...review,
       metadata: {
@@ -160,6 +155,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
         allowed: decision === 'allow',
         ...(decision === 'deny' && { denied: true }),
         ...(reason !== '' && { reason }),
+        ...(lost !== '' && { evaluationError: lost }),
       },
     });
   };
@@ -168,88 +164,6 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
 function withoutKind({ status }: StatusError): StatusError {
   const { kind: _kind, name: _name, ...details } = status.details ?? {};
   return new StatusError({ ...status, details });
-}
-
-function checkSpec(spec: SubjectAccessReviewSpec, whose: string, namespace: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const { resourceAttributes, nonResourceAttributes } = spec;
-  if ((resourceAttributes === undefined) === (nonResourceAttributes === undefined))
-    errors.push(
-      fieldError.invalid(
-        'spec',
-        spec,
-        resourceAttributes === undefined
-          ? 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
-          : 'cannot specify both nonResourceAttributes and resourceAttributes',
-      ),
-    );
-  if (whose !== 'self' && (spec.user ?? '') === '' && (spec.groups ?? []).length === 0)
-    errors.push(fieldError.invalid('spec.user', '', 'at least one of user or group must be specified'));
-  for (const kind of ['fieldSelector', 'labelSelector'] as const) {
-    const selector = resourceAttributes?.[kind];
-    if (selector !== undefined && (selector.rawSelector ?? '') !== '' && (selector.requirements ?? []).length > 0)
-      errors.push(
-        fieldError.invalid(
-          `spec.resourceAttributes.${kind}.rawSelector`,
-          selector.rawSelector,
-          'may not be specified together with requirements',
-        ),
-      );
-  }
-  if (whose === 'local') {
-    if (resourceAttributes !== undefined && (resourceAttributes.namespace ?? '') !== namespace)
-      errors.push(
-        fieldError.invalid(
-          'spec.resourceAttributes.namespace',
-          resourceAttributes.namespace ?? '',
-          'must match metadata.namespace',
-        ),
-      );
-    if (nonResourceAttributes !== undefined)
-      errors.push(
-        fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
-      );
-  }
-  return errors;
-}
-
-/** Requirements that say what a list's selector may say; others select nothing that an authorizer could rely on. */
-function fieldSelectorOf(given: FieldSelectorAttributes | undefined): FieldSelector | undefined {
-  if (given === undefined) return undefined;
-  if ((given.rawSelector ?? '') !== '')
-    try {
-      return parseFieldSelector(given.rawSelector!);
-    } catch (error) {
-      if (error instanceof FieldSelectorError) return undefined;
-      throw error;
-    }
-  const found: FieldRequirement[] = [];
-  for (const { key = '', operator, values } of given.requirements ?? []) {
-    const [value, ...more] = values ?? [];
-    if (value === undefined || more.length > 0 || (operator !== 'In' && operator !== 'NotIn')) continue;
-    found.push({ field: key, operator: operator === 'In' ? '=' : '!=', value });
-  }
-  return found.length > 0 ? found : undefined;
-}
-
-function attributesOf(
-  { resourceAttributes, nonResourceAttributes }: SubjectAccessReviewSpec,
-  user: UserInfo,
-): Attributes {
-  const fields = fieldSelectorOf(resourceAttributes?.fieldSelector);
-  return {
-    user,
-    isResource: resourceAttributes !== undefined,
-    verb: resourceAttributes?.verb ?? nonResourceAttributes?.verb ?? '',
-    group: resourceAttributes?.group ?? '',
-    version: resourceAttributes?.version ?? '',
-    resource: resourceAttributes?.resource ?? '',
-    subresource: resourceAttributes?.subresource ?? '',
-    namespace: resourceAttributes?.namespace ?? '',
-    name: resourceAttributes?.name ?? '',
-    path: nonResourceAttributes?.path ?? '',
-    ...(fields && { fieldSelector: fields }),
-  };
 }
 
 function rulesReview({ rbac, authorizers }: ReviewDeps): Action['handle'] {

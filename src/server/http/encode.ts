@@ -82,7 +82,8 @@ export function encodeObject(
 export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: number): Encoded {
   const { resource } = served;
   const metadata = {
-    resourceVersion: list.resourceVersion,
+    // Nothing is stored of kinds that are only asked.
+    ...(list.resourceVersion !== '' && { resourceVersion: list.resourceVersion }),
     // Upstream writes lists of custom kinds from maps, not structs.
     ...((list.continue !== '' || (served.custom && form.as === undefined)) && { continue: list.continue }),
     ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),

@@ -14,6 +14,7 @@ import { event, eventsEvent } from './events/event.ts';
 import { podDisruptionBudget } from './policy/pod-disruption-budget.ts';
 import { cronJob } from './batch/cron-job.ts';
 import { job } from './batch/job.ts';
+import { componentStatus } from './core/component-status.ts';
 import { configMap, secret } from './core/config-map.ts';
 import { endpoints } from './core/endpoints.ts';
 import { limitRange } from './core/limit-range.ts';
@@ -69,6 +70,7 @@ const erased = <T extends KubeObject>(resource: Resource<T>): Resource => resour
 
 export const resources: readonly Resource[] = [
   erased(pod),
+  erased(componentStatus),
   erased(configMap),
   erased(secret),
   erased(endpoints),

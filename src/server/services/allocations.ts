@@ -24,8 +24,12 @@ export class Allocations {
   readonly #pending = new Map<string, number>();
   readonly #random: Random;
 
-  constructor(services: WatchCache, random: Random) {
+  readonly #addresses: WatchCache | undefined;
+
+  /** `addresses`: the IPAddress objects, whoever made them; an address with an object is taken. */
+  constructor(services: WatchCache, random: Random, addresses?: WatchCache) {
     this.#random = random;
+    this.#addresses = addresses;
     followCache(services, {
       put: (entry, previous) => {
         if (previous !== undefined) this.#release(previous);
@@ -42,7 +46,7 @@ export class Allocations {
   }
 
   isTaken(claim: string): boolean {
-    return this.#taken.has(claim) || this.#pending.has(claim);
+    return this.#taken.has(claim) || this.#pending.has(claim) || this.#addresses?.get(claim) !== undefined;
   }
 
   /** Until `settle`: nobody else gets it. */

@@ -7,22 +7,25 @@ import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import { randomUuid } from '../../base/random.ts';
+import { randomInteger, randomUuid } from '../../base/random.ts';
 import type { Operation, Store } from '../../store/store.ts';
 import type { Collection } from '../served/served.ts';
 import type { StoreHook, Taken } from '../store-hook.ts';
 import { timeText } from '../verbs/metadata.ts';
 import type { Allocations } from './allocations.ts';
 import type { IpRange } from './ip-range.ts';
-import { isIPv4 } from 'node:net';
+import { assignFamilies, type Family, familyOf, isSettled } from './ip-families.ts';
+import { alignClusterIPs, keepAllocations } from '../resources/core/service-update.ts';
 
 export interface ServiceHookDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly allocations: Allocations;
-  /** The primary first. */
+  /** Of the flags: they say which families there are, the primary first. */
   readonly ranges: readonly IpRange[];
+  /** Of the ServiceCIDR objects that are ready. */
+  readonly announced: () => readonly IpRange[];
   readonly nodePorts: { readonly from: number; readonly to: number };
   /** Of IPAddress objects. */
   readonly addresses: Collection;
@@ -36,65 +39,66 @@ const kind = { group: '', kind: 'Service' };
 interface Draft {
   readonly claims: string[];
   readonly ips: string[];
-  readonly errors: FieldError[];
+}
+
+class Refused extends Error {
+  readonly why: FieldError;
+  constructor(why: FieldError) {
+    super(why.message);
+    this.why = why;
+  }
 }
 
 export function serviceHook(deps: ServiceHookDeps): StoreHook {
   const { allocations, ranges, nodePorts, store, addresses } = deps;
 
-  function assignFamilies(spec: ServiceSpec): void {
-    const headless = spec.clusterIPs?.[0] === 'None' || spec.clusterIP === 'None';
-    const free = headless && Object.keys(spec.selector ?? {}).length === 0;
-    if ((spec.ipFamilies ?? []).length === 0) {
-      const given = (spec.clusterIPs ?? []).filter((ip) => ip !== 'None');
-      spec.ipFamilies = given.length > 0 ? given.map(familyOf) : [ranges[0]!.family];
-    }
-    // Without a selector the endpoints may be of any family: whoever makes them decides.
-    spec.ipFamilyPolicy ??= free ? 'RequireDualStack' : 'SingleStack';
-    const wantsTwo =
-      spec.ipFamilyPolicy === 'RequireDualStack' || (spec.ipFamilyPolicy === 'PreferDualStack' && ranges.length > 1);
-    const [first, second] = spec.ipFamilies!;
-    if (wantsTwo && second === undefined) spec.ipFamilies = [first!, first === 'IPv4' ? 'IPv6' : 'IPv4'];
+  const families = [...new Set(ranges.map(({ family }) => family))];
+
+  /** One range, or several once ServiceCIDRs were added; those of the flags until the first is there. */
+  function rangesOf(family: Family): readonly IpRange[] {
+    const found = deps.announced().filter((range) => range.family === family);
+    return found.length > 0 ? found : ranges.filter((range) => range.family === family);
   }
 
-  function assignIps(spec: ServiceSpec, draft: Draft, dryRun: boolean, held: ReadonlySet<string>): void {
-    if (spec.clusterIPs?.[0] === 'None' || spec.clusterIP === 'None') {
-      spec.clusterIPs = ['None'];
-      spec.clusterIP = 'None';
-      return;
+  function assignIps(spec: ServiceSpec, prev: Frozen<ServiceSpec> | undefined, draft: Draft, dryRun: boolean): void {
+    if (spec.clusterIPs?.[0] === 'None' || isSettled(spec, prev)) return;
+    const given = spec.clusterIPs ?? [];
+    const held = prev?.type === 'ExternalName' ? [] : (prev?.clusterIPs ?? []);
+    // An update gives addresses where there are none yet; what becomes of those that are there is validation's to say.
+    const first = held.length > 0 ? held.length : 0;
+    const ips = [...given];
+    for (const [at, family] of spec.ipFamilies!.entries()) {
+      if (at < first) continue;
+      const wanted = given[at] ?? '';
+      ips[at] = wanted === '' ? newIp(rangesOf(family as Family), draft) : chosenIp(wanted, spec, draft, dryRun);
     }
-    const given = [...(spec.clusterIPs ?? [])];
-    const ips = spec.ipFamilies!.map((family, at) => {
-      const range = ranges.find((candidate) => candidate.family === family);
-      if (range === undefined) {
-        draft.errors.push(fieldError.invalid(`spec.ipFamilies[${at}]`, family, 'not configured on this cluster'));
-        return '';
-      }
-      const wanted = given[at];
-      if (wanted !== undefined && held.has(wanted)) return wanted;
-      return wanted === undefined ? newIp(range, draft) : chosenIp(wanted, range, draft, given, dryRun);
-    });
     spec.clusterIPs = ips;
-    spec.clusterIP = ips[0]!;
+    if (ips[0]) spec.clusterIP = ips[0];
   }
 
-  function newIp(range: IpRange, draft: Draft): string {
-    const ip = allocations.freeIp(range);
-    if (ip === undefined)
-      throw statusError('InternalError', `failed to allocate a serviceIP: range ${range.cidr} is full`);
-    claim(ip, draft);
-    draft.ips.push(ip);
-    return ip;
-  }
-
-  function chosenIp(ip: string, range: IpRange, draft: Draft, all: readonly string[], dryRun: boolean): string {
-    const refuse = (why: string): string => {
-      draft.errors.push(fieldError.invalid('spec.clusterIPs', all, `failed to allocate IP ${ip}: ${why}`));
+  function newIp(from: readonly IpRange[], draft: Draft): string {
+    const start = randomInteger(deps.random, Math.max(from.length, 1));
+    for (let step = 0; step < from.length; step++) {
+      const ip = allocations.freeIp(from[(start + step) % from.length]!);
+      if (ip === undefined) continue;
+      claim(ip, draft);
+      draft.ips.push(ip);
       return ip;
+    }
+    throw statusError('InternalError', 'failed to allocate a serviceIP: range is full');
+  }
+
+  function chosenIp(ip: string, spec: ServiceSpec, draft: Draft, dryRun: boolean): string {
+    const refuse = (why: string): never => {
+      const detail = `failed to allocate IP ${ip}: ${why}`;
+      throw new Refused(fieldError.invalid('spec.clusterIPs', spec.clusterIPs, detail));
     };
-    if (!range.contains(ip))
-      return refuse(`the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${range.cidr}`);
-    if (allocations.isTaken(ip) && !dryRun) return refuse('provided IP is already allocated');
+    const allowed = rangesOf(familyOf(ip));
+    if (!allowed.some((range) => range.contains(ip)))
+      refuse(
+        `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${allowed.map(({ cidr }) => cidr).join(', ')}`,
+      );
+    if (allocations.isTaken(ip) && !dryRun) refuse('provided IP is already allocated');
     claim(ip, draft);
     draft.ips.push(ip);
     return ip;
@@ -105,41 +109,44 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     draft.claims.push(what);
   }
 
-  function assignPorts(spec: ServiceSpec, draft: Draft, held: ReadonlySet<string>, dryRun: boolean): void {
-    const needs =
-      spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
-    const mine = new Set(held);
+  /** What the client names first, in the order of the list; then the rest. */
+  function assignPorts(
+    spec: ServiceSpec,
+    draft: Draft,
+    isUpdate: boolean,
+    held: ReadonlySet<string>,
+    dryRun: boolean,
+  ): void {
+    if (spec.type !== 'NodePort' && spec.type !== 'LoadBalancer') return;
+    const gives = spec.type === 'NodePort' || spec.allocateLoadBalancerNodePorts !== false;
     const byPort = new Map<number, number>();
-    (spec.ports ?? []).forEach((port, at) => {
-      if (!port.nodePort) return;
-      const wanted = `port ${port.nodePort}`;
-      byPort.set(port.port, port.nodePort);
-      if (mine.has(wanted)) return;
-      const refuse = (why: string): void =>
-        void draft.errors.push(fieldError.invalid(`spec.ports[${at}].nodePort`, port.nodePort, why));
-      if (port.nodePort < nodePorts.from || port.nodePort > nodePorts.to)
-        return refuse(
-          `provided port is not in the valid range. The range of valid ports is ${nodePorts.from}-${nodePorts.to}`,
-        );
-      if (allocations.isTaken(wanted) && !dryRun) return refuse('provided port is already allocated');
-      mine.add(wanted);
-      claim(wanted, draft);
-    });
-    if (!needs) return;
-    for (const port of spec.ports ?? []) {
-      if (port.nodePort) continue;
+    const mine = new Set(held);
+    for (const [at, port] of (spec.ports ?? []).entries()) {
+      if (!port.nodePort && !gives) continue;
+      const known = byPort.get(port.port);
       // One number serves TCP and UDP of the same port.
-      const shared = byPort.get(port.port);
-      const sameProtocol = (spec.ports ?? []).some(
-        (other) => other !== port && other.nodePort === shared && other.protocol === port.protocol,
-      );
-      if (shared !== undefined && !sameProtocol) {
-        port.nodePort = shared;
-        continue;
+      const wanted =
+        port.nodePort || known || spec.ports!.find((other) => other.port === port.port && other.nodePort)?.nodePort;
+      if (!wanted || (isUpdate && !port.nodePort)) port.nodePort = newPort(draft);
+      else {
+        if (known !== wanted && !(isUpdate && mine.has(`port ${wanted}`))) takePort(wanted, at, draft, dryRun);
+        port.nodePort = wanted;
       }
-      port.nodePort = newPort(draft);
-      byPort.set(port.port, port.nodePort);
+      mine.add(`port ${port.nodePort}`);
+      if (known === undefined) byPort.set(port.port, port.nodePort);
     }
+  }
+
+  function takePort(port: number, at: number, draft: Draft, dryRun: boolean): void {
+    const refuse = (why: string): never => {
+      throw new Refused(fieldError.invalid(`spec.ports[${at}].nodePort`, port, why));
+    };
+    if (port < nodePorts.from || port > nodePorts.to)
+      refuse(`provided port is not in the valid range. The range of valid ports is ${nodePorts.from}-${nodePorts.to}`);
+    const name = `port ${port}`;
+    if (draft.claims.includes(name) || (allocations.isTaken(name) && !dryRun))
+      refuse('provided port is already allocated');
+    claim(name, draft);
   }
 
   function newPort(draft: Draft): number {
@@ -165,21 +172,23 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     claim(wanted, draft);
   }
 
-  function assign(service: ServiceObject, held: ReadonlySet<string>, dryRun: boolean): Draft {
-    const draft: Draft = { claims: [], ips: [], errors: [] };
+  function assign(service: ServiceObject, prev: Frozen<ServiceObject> | undefined, dryRun: boolean): Draft {
+    const draft: Draft = { claims: [], ips: [] };
     const { spec } = service;
     if (spec === undefined) return draft;
+    const before = prev?.spec;
+    const held = new Set(prev === undefined ? [] : portsOf(prev));
     try {
-      if (spec.type !== 'ExternalName') {
-        assignFamilies(spec);
-        assignIps(spec, draft, dryRun, held);
-      }
-      assignPorts(spec, draft, held, dryRun);
+      if (before !== undefined) keepAllocations(spec, before);
+      alignClusterIPs(spec, before);
+      const wrong = assignFamilies(spec, before, families);
+      if (wrong.length > 0) throw invalid(kind, service.metadata.name ?? '', wrong);
+      if (spec.type !== 'ExternalName') assignIps(spec, before, draft, dryRun);
+      assignPorts(spec, draft, prev !== undefined, held, dryRun);
       assignHealthPort(spec, draft, held);
-      if (draft.errors.length > 0) throw invalid(kind, service.metadata.name, draft.errors);
     } catch (error) {
       allocations.settle(draft.claims);
-      throw error;
+      throw error instanceof Refused ? invalid(kind, service.metadata.name ?? '', [error.why]) : error;
     }
     return draft;
   }
@@ -216,24 +225,23 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     resource: 'services',
     async create(object, { dryRun }): Promise<Taken | undefined> {
       const service = object as ServiceObject;
-      const draft = assign(service, new Set(), dryRun);
+      const draft = assign(service, undefined, dryRun);
       if (dryRun) {
         allocations.settle(draft.claims);
         return undefined;
       }
       return {
-        with: {
+        with: (made) => ({
           compare: draft.ips.map((ip) => ({ key: addresses.prefix + ip, target: 'version', is: '=', value: 0 })),
-          operations: draft.ips.map((ip) => addressOf(ip, service as Frozen<KubeObject>)),
-        },
+          operations: draft.ips.map((ip) => addressOf(ip, made)),
+        }),
         done: () => allocations.settle(draft.claims),
       };
     },
     async update(next, prev, { dryRun }): Promise<Taken | undefined> {
       const service = next as ServiceObject;
       const before = ipsOf(prev as Frozen<ServiceObject>);
-      const draft = assign(service, new Set([...before, ...portsOf(prev as Frozen<ServiceObject>)]), dryRun);
-      const after = new Set(ipsOf(service as Frozen<ServiceObject>));
+      const draft = assign(service, prev as Frozen<ServiceObject>, dryRun);
       if (dryRun) {
         allocations.settle(draft.claims);
         return undefined;
@@ -242,6 +250,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
         async done(written) {
           allocations.settle(draft.claims);
           if (!written) return;
+          const after = new Set(ipsOf(service as Frozen<ServiceObject>));
           await drop(before.filter((ip) => !after.has(ip)));
           if (draft.ips.length > 0)
             await store.transact({
@@ -261,10 +270,6 @@ export function portRange(text: string): { readonly from: number; readonly to: n
   const [from, to] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null || from < 1 || to > 65_535 || from > to) throw new Error(`"${text}" is no range of ports`);
   return { from, to };
-}
-
-function familyOf(ip: string): 'IPv4' | 'IPv6' {
-  return isIPv4(ip) ? 'IPv4' : 'IPv6';
 }
 
 function ipsOf({ spec }: Frozen<ServiceObject>): string[] {

@@ -1,10 +1,10 @@
 // Owns how a node's kubelet is found and reached: its address from the Node, a connection from whoever was given to dial.
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Node } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
-import { statusError } from '../../api/status-error.ts';
+import { badRequest, statusError } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 
 export interface KubeletAddress {
@@ -21,9 +21,21 @@ export interface Kubelets {
   readonly dial: KubeletDialer;
   /** --kubelet-preferred-address-types. */
   readonly addressTypes?: readonly string[];
+  /** Resolves a host name; rejects when there is none. */
+  readonly lookup?: (host: string) => Promise<unknown>;
 }
 
-/** The default of --kubelet-preferred-address-types puts addresses before names: small clusters run no resolver for nodes. */
+/** A node whose name means nothing here is the caller's mistake, not the server's. Throws 400. */
+export async function requireKnownHost({ lookup }: Kubelets, host: string): Promise<void> {
+  if (lookup === undefined || isIP(host) !== 0) return;
+  try {
+    await lookup(host);
+  } catch (error) {
+    throw badRequest(`lookup ${host}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Within one process addresses come before names: small clusters run no resolver for nodes. */
 const preferred = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
 export function kubeletAddress(node: Frozen<Node>, types: readonly string[] = preferred): KubeletAddress {

@@ -10,7 +10,7 @@ import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { admitConnect } from './connect-admission.ts';
 import { askBackend, backendHeaders } from './http-proxy.ts';
-import { type BackendAddress, type BackendDialer, type Kubelets } from './kubelet-address.ts';
+import { type BackendAddress, type BackendDialer, type Kubelets, requireKnownHost } from './kubelet-address.ts';
 import { findKubelet, findPod, kubeletTarget, reached, taken } from './pod-actions.ts';
 import {
   nodeBackend,
@@ -43,9 +43,10 @@ export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Actio
       );
       return backendTarget(backend, backends, path);
     }),
-    action('nodes', (parts, request, path) => {
+    action('nodes', async (parts, request, path) => {
       const name = parseProxyName(request.info.name, 'node');
       const kubelet = findKubelet(parts, kubelets, name.name, 'nodes');
+      await requireKnownHost(kubelets, kubelet.host);
       const backend = nodeBackend(kubelet.host, kubelet.port, name);
       return backend === undefined
         ? kubeletTarget(kubelet, kubelets.dial, path)
@@ -54,7 +55,7 @@ export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Actio
   ];
 }
 
-type Find = (parts: Parts, request: ApiRequest, path: string) => UpgradeTarget;
+type Find = (parts: Parts, request: ApiRequest, path: string) => UpgradeTarget | Promise<UpgradeTarget>;
 
 function named(request: ApiRequest, name: string): Pick<ApiRequest, 'info'> {
   return { info: { ...request.info, name } };
@@ -82,11 +83,11 @@ async function proxy(
   parts: Parts,
   request: ApiRequest,
   served: Served,
-  find: (path: string) => UpgradeTarget,
+  find: (path: string) => UpgradeTarget | Promise<UpgradeTarget>,
 ): Promise<ApiAnswer> {
   const rest = pathBehindProxy(request.path);
   const query = request.query.size === 0 ? '' : `?${request.query}`;
-  const target = find((rest ?? '/') + query);
+  const target = await find((rest ?? '/') + query);
   await admitConnect(parts, request, served, { path: rest ?? '' });
   const { upgrade } = request;
   if (upgrade !== undefined) return taken(parts, proxyUpgrade(upgrade.message, upgrade.socket, upgrade.head, target));

@@ -7,7 +7,7 @@ import { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
-import { hookFor } from '../store-hook.ts';
+import { hookFor, type Taken } from '../store-hook.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
 import { applyAllDefaults } from './decode.ts';
@@ -61,27 +61,39 @@ export async function createObject(
     source: request,
   };
   await parts.admission.admit(admission, parts);
-  prepareNew(served, object, context(request, options.dryRun));
-  validateNew(served, object, request);
-  await parts.admission.validate(admission, parts);
-  const key = objectKey(served, namespace, object.metadata.name);
-  const entry = await store(parts, served, key, object, options.dryRun);
-  return { type: 'object', code: 201, object: entry.object, entry, served };
+  const rules = rulesOf(served);
+  // What a kind takes along is filled in before its rules see the object, as upstream does.
+  const taken = await hookFor(parts.hooks, rules)?.create?.(object, options);
+  let written = false;
+  try {
+    prepareNew(served, object, context(request, options.dryRun));
+    validateNew(served, object, request);
+    await parts.admission.validate(admission, parts);
+    const key = objectKey(served, namespace, object.metadata.name);
+    const entry = await store(parts, served, key, object, options.dryRun, taken);
+    written = !options.dryRun;
+    return { type: 'object', code: 201, object: entry.object, entry, served };
+  } finally {
+    await taken?.done?.(written);
+  }
 }
 
-async function store(parts: Parts, served: Served, key: string, made: KubeObject, dryRun: boolean): Promise<Entry> {
+async function store(
+  parts: Parts,
+  served: Served,
+  key: string,
+  made: KubeObject,
+  dryRun: boolean,
+  taken: Taken | undefined,
+): Promise<Entry> {
   const collection = served.collection!;
   const rules = rulesOf(served);
   if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
-  const together = await hookFor(parts.hooks, rules)?.create?.(made, { dryRun });
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   if (dryRun) return Entry.of(key, 0, object);
   try {
-    const entry = await parts.objects.create(collection, key, object, together?.with);
-    await together?.done?.(true);
-    return entry;
+    return await parts.objects.create(collection, key, object, taken?.with?.(object));
   } catch (error) {
-    await together?.done?.(false);
     if (
       object.metadata.generateName &&
       error instanceof Error &&

@@ -63,13 +63,18 @@ const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
   const { info } = request;
   const { resource } = served;
-  if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   if (info.subresource === '') {
     const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
+    if (action?.reads === true) {
+      if (!reads.has(info.verb)) throw methodNotAllowed();
+      return action.handle(parts, request, served);
+    }
+    if (resource.deprecated !== undefined) warn(request, resource.deprecated);
     if (served.collection === undefined || action !== undefined) {
       // Kinds that are only asked have no objects: their names are no paths.
       if (served.collection === undefined && info.name !== '') throw noSuchResource();
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
+      if (request.form.as === 'Table') throw notAcceptable();
       return action.handle(parts, request, served);
     }
     if (served.terminating === true && info.verb === 'create')
@@ -78,6 +83,7 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
     return verbs[info.verb]!(parts, request, served);
   }
+  if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   const subresource = served.subresources.get(info.subresource);
   if (subresource === undefined) throw noSuchResource();
   if (!subresource.verbs.has(info.verb)) throw methodNotAllowed();
@@ -87,6 +93,11 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   if (action === undefined)
     throw notFound({ group: resource.group, plural: `${resource.plural}/${info.subresource}` }, info.name);
   return action.handle(parts, request, served);
+}
+
+/** What is only asked has no rows. */
+function notAcceptable(): Error {
+  return statusError('NotAcceptable', 'the answer to this request has no form of a Table');
 }
 
 function isMisplaced({ resource }: Served, { info: { namespace, name, verb } }: ApiRequest): boolean {

@@ -40,9 +40,10 @@ export function writeContext(served: Served, subresource: string, nowMs: number)
 
 /** From the request's version by way of the stored one. */
 function siblingView(served: Served, object: Frozen<KubeObject>, other: Resource | undefined): Versioned | undefined {
-  if (other?.schema === undefined) return undefined;
+  const schema = other && (other.schema ?? schemaOf(apiVersionOf(other), other.kind));
+  if (schema === undefined) return undefined;
   const stored = served.resource.convert?.toStorage(object) ?? object;
-  return { object: other.convert?.fromStorage(stored as Frozen<KubeObject>) ?? stored, schema: other.schema };
+  return { object: other!.convert?.fromStorage(stored as Frozen<KubeObject>) ?? stored, schema };
 }
 
 function resetFieldsFor(served: Served, apiVersion: string, subresource: string): ResetFields | undefined {

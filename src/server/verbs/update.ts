@@ -109,8 +109,9 @@ export async function change(
   let last: KubeObject | undefined;
   let done: ((written: boolean) => Promise<void> | void) | undefined;
   const step = async (entry: Entry): Promise<KubeObject | Frozen<KubeObject>> => {
-    await done?.(false);
+    const failed = done;
     done = undefined;
+    await failed?.(false);
     const { next, recorded } = await propose(entry);
     const prev = entry.object;
     dedupeOwners(next, request);
@@ -118,6 +119,8 @@ export async function change(
     if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     const admission = admissionFor(request, served, next, prev, options.dryRun);
     await parts.admission.admit(admission, parts);
+    const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
+    done = taken?.done?.bind(taken);
     prepareChange(served, subresource, next, prev, context(request, options.dryRun));
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
@@ -126,8 +129,6 @@ export async function change(
       last = collection.codec.canonical(next);
       return prev;
     }
-    const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
-    done = taken?.done?.bind(taken);
     const final = collection.codec.canonical(next);
     return sameButVersion(final, prev) ? prev : freeze(final);
   };

@@ -10,6 +10,7 @@ import { autoscalingV1HorizontalPodAutoscalers, horizontalPodAutoscalers } from 
 import type { Frozen } from '../../../api/meta.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
+import type { Resource } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep, specStrategy } from '../define.ts';
 import { dropV1Annotations, fromV1, toV1 } from './hpa-convert.ts';
@@ -123,6 +124,7 @@ const columns: readonly Column<Hpa>[] = [
 const strategy = specStrategy<Hpa>(() => ({ desiredReplicas: 0 }) as Hpa['status']);
 
 export const horizontalPodAutoscaler = defineResource<Hpa>(horizontalPodAutoscalers, {
+  sibling: siblingOf,
   shortNames: ['hpa'],
   categories: ['all'],
   ...strategy,
@@ -141,6 +143,12 @@ export const horizontalPodAutoscaler = defineResource<Hpa>(horizontalPodAutoscal
 
 type HpaV1 = v1.HorizontalPodAutoscaler;
 
+/** For claims of fields in the other version. The versions are objects of one kind to the generic server. */
+function siblingOf(apiVersion: string): Resource | undefined {
+  if (apiVersion === 'autoscaling/v1') return horizontalPodAutoscalerV1 as unknown as Resource;
+  return apiVersion === 'autoscaling/v2' ? (horizontalPodAutoscaler as unknown as Resource) : undefined;
+}
+
 /** Rules of v2 over objects of v1: converted there, and back where they change something. */
 function throughV2(obj: HpaV1, change: (converted: Hpa) => void): void {
   const converted = fromV1(obj as Frozen<HpaV1>);
@@ -149,6 +157,7 @@ function throughV2(obj: HpaV1, change: (converted: Hpa) => void): void {
 }
 
 export const horizontalPodAutoscalerV1 = defineResource<HpaV1>(autoscalingV1HorizontalPodAutoscalers, {
+  sibling: siblingOf,
   shortNames: ['hpa'],
   categories: ['all'],
   applyDefaults(obj) {

@@ -129,7 +129,7 @@ function validateAffinity(problems: Problems, spec: Spec): void {
     problems.invalid(`${path}.clientIP.timeoutSeconds`, seconds, `must be between 1 and ${maxAffinitySeconds}`);
 }
 
-function validateAddresses(problems: Problems, spec: Spec): void {
+export function validateAddresses(problems: Problems, spec: Spec): void {
   if (spec.type === 'ExternalName') return;
   const { clusterIP = '', clusterIPs = [], ipFamilies = [] } = spec;
   const path = 'spec.clusterIPs';

@@ -29,23 +29,21 @@ export function keepAllocations(spec: Spec, prev: Frozen<Spec>): void {
     if (!spec.clusterIP && prev.clusterIP) spec.clusterIP = prev.clusterIP;
     if (!spec.clusterIPs?.length && spec.clusterIP === prev.clusterIP && prev.clusterIPs)
       spec.clusterIPs = [...prev.clusterIPs];
-    if (!spec.ipFamilies?.length && same(spec.clusterIPs, prev.clusterIPs) && prev.ipFamilies)
-      spec.ipFamilies = [...prev.ipFamilies];
-    if (
-      spec.ipFamilyPolicy === undefined &&
-      prev.ipFamilyPolicy !== undefined &&
-      same(spec.ipFamilies, prev.ipFamilies)
-    )
-      spec.ipFamilyPolicy = prev.ipFamilyPolicy;
   }
-  if (hasNodePorts(spec) && mayHaveNodePorts(prev))
-    for (const port of spec.ports ?? []) {
-      if (port.nodePort) continue;
-      const old = prev.ports?.find((other) => other.port === port.port && other.protocol === port.protocol);
-      if (old?.nodePort && !spec.ports!.some(({ nodePort }) => nodePort === old.nodePort)) port.nodePort = old.nodePort;
-    }
+  if (mayHaveNodePorts(spec) && mayHaveNodePorts(prev)) keepNodePorts(spec, prev);
   if (needsHealthCheck(spec) && needsHealthCheck(prev) && !spec.healthCheckNodePort && prev.healthCheckNodePort)
     spec.healthCheckNodePort = prev.healthCheckNodePort;
+}
+
+/** By the ports' names: whatever else of a port changed, it keeps its number. */
+function keepNodePorts(spec: Spec, prev: Frozen<Spec>): void {
+  const old = new Map((prev.ports ?? []).map(({ name = '', nodePort = 0 }) => [name, nodePort]));
+  const after = new Set((spec.ports ?? []).map(({ nodePort = 0 }) => nodePort));
+  const used = new Set((prev.ports ?? []).map(({ nodePort = 0 }) => nodePort).filter((port) => after.has(port)));
+  for (const port of spec.ports ?? []) {
+    const number = old.get(port.name ?? '') ?? 0;
+    if (!port.nodePort && number !== 0 && !used.has(number)) port.nodePort = number;
+  }
 }
 
 /** Fields that the old type had and the new one may not: they go unless the client asks for them. */

@@ -81,12 +81,12 @@ export const service = defineResource<Service>(services, {
   applyDefaults,
   prepareForCreate(obj) {
     obj.status = { loadBalancer: {} };
-    alignClusterIPs(obj.spec, undefined);
+    if (obj.spec) alignClusterIPs(obj.spec, undefined);
   },
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
-    alignClusterIPs(next.spec, prev.spec);
     keepAllocations(next.spec, prev.spec);
+    alignClusterIPs(next.spec, prev.spec);
     dropWhatTypeForbids(next.spec, prev.spec);
     if (next.spec.type !== 'LoadBalancer' && next.status?.loadBalancer?.ingress?.length)
       next.status = { ...next.status, loadBalancer: {} };
