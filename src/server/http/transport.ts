@@ -5,6 +5,7 @@ import { statusError } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
+import { Turn } from '../../base/turn.ts';
 import { BodyCut, BodyTooLarge } from '../../wire/http-exchange.ts';
 import type { AnswerStream, HttpExchange, RequestHeaders } from '../../wire/http-exchange.ts';
 import { statusAnswer } from '../pipeline.ts';
@@ -102,9 +103,14 @@ class HttpPeer implements Peer {
   }
 }
 
+/** Requests whose bodies came in one turn of the event loop go on together. */
+const turn = new Turn();
+
 async function readBody(exchange: HttpExchange): Promise<Buffer> {
   try {
-    return await exchange.read(bodyLimit);
+    const body = await exchange.read(bodyLimit);
+    await turn.over();
+    return body;
   } catch (error) {
     if (error instanceof BodyTooLarge)
       throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`, {});
