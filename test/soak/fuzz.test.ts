@@ -4,7 +4,7 @@ import { fuzzRequests } from '../regression/fuzz/http.suite.ts';
 import { fuzzReaders } from '../regression/fuzz/readers.suite.ts';
 
 const seed = Number(process.env['K8TS_SEED'] ?? Date.now() % 2 ** 31);
-const times = Number(process.env['K8TS_ROUNDS'] ?? 20);
+const times = Number(process.env['K8TS_ROUNDS'] ?? 10);
 fuzzReaders({ seed, rounds: 3_000 * times });
 fuzzRequests({ seed, rounds: 500 * times });
 fuzzConnections({ seed, rounds: 250 * times });

@@ -73,7 +73,9 @@ export function fuzzRequests({ seed, rounds }: FuzzOptions): void {
         const sent = next();
         const { status, text } = await send(sent);
         const shown = `${sent.method ?? 'GET'} ${sent.path} ${JSON.stringify(sent.headers)} ${sent.body?.toString('latin1').slice(0, 2_000)}`;
-        assert.ok(status >= 200 && status < 500, `round ${round}: ${status} ${text}\n${shown}`);
+        // A version of the future is waited for, then 504, as upstream answers.
+        const isOfFuture = status === 504 && text.includes('ResourceVersionTooLarge');
+        assert.ok((status >= 200 && status < 500) || isOfFuture, `round ${round}: ${status} ${text}\n${shown}`);
       }
     }
 
