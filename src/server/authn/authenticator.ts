@@ -36,10 +36,29 @@ export function authenticated(user: UserInfo): UserInfo {
   return { ...user, groups: [...user.groups, authenticatedGroup] };
 }
 
-/** The token of an Authorization header; undefined when there is none. */
+/** Browsers cannot set headers of WebSockets: there the token comes as a subprotocol, in base64url behind this. */
+const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+
+/**
+ * Takes it out of the request, so that nobody behind sees it. Throws BadCredential when it stands alone (no protocol would
+ * be left to agree on) or twice.
+ */
+function protocolToken({ headers, upgrade }: ApiRequest): string | undefined {
+  const offer = headers['sec-websocket-protocol'];
+  if (upgrade === undefined || typeof offer !== 'string' || !offer.includes(bearerProtocol)) return undefined;
+  const protocols = offer.split(',').map((name) => name.trim());
+  const tokens = protocols.filter((name) => name.startsWith(bearerProtocol));
+  if (tokens.length !== 1) throw new BadCredential('multiple base64.bearer.authorization tokens specified');
+  if (protocols.length === 1) throw new BadCredential('missing additional subprotocol');
+  upgrade.message.headers['sec-websocket-protocol'] = protocols.filter((name) => name !== tokens[0]).join(', ');
+  const token = Buffer.from(tokens[0]!.slice(bearerProtocol.length), 'base64url').toString('utf8');
+  return token === '' ? undefined : token;
+}
+
+/** The token of an Authorization header or of a WebSocket's subprotocols; undefined when there is none. */
 export function bearerToken(request: ApiRequest): string | undefined {
   const header = request.headers['authorization'];
-  if (typeof header !== 'string' || header === '') return undefined;
+  if (typeof header !== 'string' || header === '') return protocolToken(request);
   const [scheme, token] = header.trim().split(' ');
   if (scheme?.toLowerCase() === 'bearer' && token === '')
     warn(request, 'the Authorization header holds more than one space behind "Bearer": no token was seen');

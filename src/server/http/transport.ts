@@ -16,6 +16,7 @@ import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../requ
 import type { WatchSink } from '../cache/watcher.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
 import { fallbackForm } from './form.ts';
+import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
 
 /** What a request body may have (upstream's limit for JSON and protobuf alike). */
@@ -173,7 +174,10 @@ export function httpTransport(
         sendWatch(exchange, request, answer);
         return;
       case 'stream':
-        void sendStream(exchange, answer);
+        // Of what comes in the course of time only logs are sent in messages; proxies hand the socket on.
+        if (exchange.upgrade !== undefined && request.info.subresource === 'log' && wantsWebSocket(request))
+          void sendLog(exchange, exchange.upgrade, answer.body);
+        else void sendStream(exchange, answer);
         return;
       case 'taken':
         return;
@@ -208,6 +212,17 @@ export function httpTransport(
     { run, served }: ApiAnswer & { readonly type: 'watch' },
   ): void {
     const { form } = request;
+    const stop = (): void => run.stop();
+    open.add(stop);
+    exchange.onClose(() => {
+      open.delete(stop);
+      run.stop();
+    });
+    if (exchange.upgrade !== undefined && wantsWebSocket(request)) {
+      void webSocketWatch(exchange.upgrade, { type: 'watch', run, served }, form, () => clock.now());
+      if (stopping || exchange.closed) run.stop();
+      return;
+    }
     const stream = exchange.open(200, headersFor(request, watchContentType(form), undefined));
     // Of Tables the first event alone tells the columns.
     let first = true;
@@ -220,15 +235,20 @@ export function httpTransport(
       error: (status) => void stream.write(errorFrame(status, form)),
       end: () => stream.end(),
     };
-    const stop = (): void => run.stop();
-    open.add(stop);
-    exchange.onClose(() => {
-      open.delete(stop);
-      run.stop();
-    });
     stream.onDrain(() => run.drained());
     run.start(sink);
     if (stopping || exchange.closed) run.stop();
+  }
+
+  async function sendLog(
+    exchange: HttpExchange,
+    upgrade: NonNullable<HttpExchange['upgrade']>,
+    body: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const stop = (): void => void upgrade.socket.destroy();
+    open.add(stop);
+    exchange.onClose(() => open.delete(stop));
+    await webSocketLog(upgrade, body);
   }
 
   async function sendStream(exchange: HttpExchange, answer: ApiAnswer & { readonly type: 'stream' }): Promise<void> {
