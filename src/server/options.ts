@@ -6,6 +6,8 @@ import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { ComponentChecks } from './actions/component-status.ts';
 import type { Action } from './action.ts';
+import type { ImagePolicyOptions } from './admission/image-policy.ts';
+import type { WebhookCredential } from './admission/webhook/credentials.ts';
 import type { JwtIssuer } from './authn/oidc.ts';
 import type { WebhookTokenOptions } from './authn/webhook.ts';
 import type { AuthorizerOptions } from './authz/compose.ts';
@@ -95,6 +97,12 @@ export interface ApiServerOptions {
   readonly disableAdmissionPlugins?: readonly string[];
   /** --admission-control-config-file: each plugin's configuration, parsed. */
   readonly admissionConfig?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** What admission webhooks are shown, by plugin (kubeConfigFile of WebhookAdmissionConfiguration). */
+  readonly admissionCredentials?: Readonly<Record<string, readonly WebhookCredential[]>>;
+  /** Of the ImagePolicyWebhook plugin, which cannot be without it. */
+  readonly imagePolicy?: ImagePolicyOptions;
+  /** --default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds; default 300 each. */
+  readonly defaultTolerationSeconds?: { readonly notReady?: number; readonly unreachable?: number };
   /** --audit-*: absent, nothing is noted. */
   readonly audit?: AuditOptions;
   /** --enable-priority-and-fairness; default true. Without it only the bound on requests under way. */

@@ -6,6 +6,7 @@ import type {
   ScopedResourceSelectorRequirement,
   Service,
 } from '../generated/core.v1.ts';
+import type { ResourceClaim } from '../generated/resource.v1.ts';
 import type { Frozen, KubeObject } from '../meta.ts';
 import { addQuantities, parseQuantity, type Quantity, quantityOf } from '../quantity.ts';
 import { type Amounts, podLimits, podRequests } from './pod-resources.ts';
@@ -32,6 +33,8 @@ function countName({ group, plural }: GroupResource): string {
 
 export function quotaUsage(resource: GroupResource, obj: Frozen<KubeObject>): Map<string, Quantity> {
   const usage = new Map<string, Quantity>([[countName(resource), one]]);
+  if (resource.group === 'resource.k8s.io' && resource.plural === 'resourceclaims')
+    addDevices(usage, obj as unknown as Frozen<ResourceClaim>);
   if (resource.group !== '') return usage;
   if (resource.plural === 'pods') addPod(usage, obj as unknown as Frozen<Pod>);
   else if (plainNames.has(resource.plural)) usage.set(resource.plural, one);
@@ -77,6 +80,23 @@ function addClaim(usage: Map<string, Quantity>, claim: Frozen<PersistentVolumeCl
   if (storageClass !== '') usage.set(`${prefix}requests.storage`, amount);
 }
 
+/** The most that "all" devices of a class can be. */
+const allDevices = 32;
+
+/** Devices by class; of alternatives the most that each class may give. */
+function addDevices(usage: Map<string, Quantity>, { spec }: Frozen<ResourceClaim>): void {
+  type Wanted = { readonly deviceClassName: string; readonly allocationMode?: string; readonly count?: number };
+  for (const { exactly, firstAvailable = [] } of spec.devices?.requests ?? []) {
+    const most = new Map<string, number>();
+    for (const wanted of [...(exactly === undefined ? [] : [exactly]), ...firstAvailable] as Wanted[]) {
+      const count = wanted.allocationMode === 'All' ? allDevices : (wanted.count ?? 1);
+      const name = `${wanted.deviceClassName}.deviceclass.resource.k8s.io/devices`;
+      most.set(name, Math.max(most.get(name) ?? 0, count));
+    }
+    addUsage(usage, new Map([...most].map(([name, count]) => [name, quantityOf(count)])));
+  }
+}
+
 export function addUsage(total: Map<string, Quantity>, usage: Amounts): void {
   for (const [name, amount] of usage) {
     const known = total.get(name);
@@ -93,23 +113,35 @@ export function countedBy(name: string): GroupResource | undefined {
   if (name === 'services.nodeports' || name === 'services.loadbalancers') return { group: '', plural: 'services' };
   if (name === 'requests.storage' || name.includes('.storageclass.storage.k8s.io/'))
     return { group: '', plural: 'persistentvolumeclaims' };
+  if (name.endsWith('.deviceclass.resource.k8s.io/devices'))
+    return { group: 'resource.k8s.io', plural: 'resourceclaims' };
   return { group: '', plural: plainNames.has(name) ? name : 'pods' };
 }
 
 /** Whether the quota's scopes let this object count. Scopes speak of pods (and volume attribute classes of claims). */
 export function quotaMatches(quota: Frozen<ResourceQuota>, resource: GroupResource, obj: Frozen<KubeObject>): boolean {
-  const requirements = [
-    ...(quota.spec.scopes ?? []).map(
+  return requirementsOf(quota).every((requirement) => scopeMatches(requirement, resource, obj));
+}
+
+/** The scopes of a quota, however they are said. */
+export function requirementsOf({ spec }: Frozen<ResourceQuota>): readonly Frozen<ScopedResourceSelectorRequirement>[] {
+  return [
+    ...(spec.scopes ?? []).map(
       (scopeName): Frozen<ScopedResourceSelectorRequirement> => ({ scopeName, operator: 'Exists' }),
     ),
-    ...(quota.spec.scopeSelector?.matchExpressions ?? []),
+    ...(spec.scopeSelector?.matchExpressions ?? []),
   ];
-  if (requirements.length === 0) return true;
-  if (resource.group !== '') return false;
-  if (resource.plural === 'persistentvolumeclaims')
-    return requirements.every((one) => claimMatches(one, obj as unknown as Frozen<PersistentVolumeClaim>));
-  if (resource.plural !== 'pods') return false;
-  return requirements.every((requirement) => podMatches(requirement, obj as unknown as Frozen<Pod>));
+}
+
+export function scopeMatches(
+  requirement: Frozen<ScopedResourceSelectorRequirement>,
+  { group, plural }: GroupResource,
+  obj: Frozen<KubeObject>,
+): boolean {
+  if (group !== '') return false;
+  if (plural === 'persistentvolumeclaims')
+    return claimMatches(requirement, obj as unknown as Frozen<PersistentVolumeClaim>);
+  return plural === 'pods' && podMatches(requirement, obj as unknown as Frozen<Pod>);
 }
 
 function podMatches(requirement: Frozen<ScopedResourceSelectorRequirement>, { spec }: Frozen<Pod>): boolean {

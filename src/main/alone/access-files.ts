@@ -10,10 +10,10 @@ import type { Callee } from '../../server/callout.ts';
 import type { ApiServerOptions, AuthorizationMode } from '../../server/options.ts';
 import { UserError } from '../user-error.ts';
 
-type Loose = Readonly<Record<string, unknown>>;
+export type Loose = Readonly<Record<string, unknown>>;
 
 /** The YAML (or JSON) of a file as an object. */
-function readYaml(file: string): Loose {
+export function readYaml(file: string): Loose {
   let parsed: unknown;
   try {
     parsed = load(readFileSync(file, 'utf8'));
@@ -23,22 +23,6 @@ function readYaml(file: string): Loose {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new UserError(`${file} holds no object`, 'check the flag that names it');
   return parsed as Loose;
-}
-
-export function admissionConfiguration(file: string | undefined): Pick<ApiServerOptions, 'admissionConfig'> {
-  if (file === undefined || file === '') return {};
-  const config = readYaml(file);
-  if (config['kind'] !== 'AdmissionConfiguration')
-    throw new UserError(`${file} is no AdmissionConfiguration`, 'its kind must be AdmissionConfiguration');
-  const admissionConfig: Record<string, Loose> = {};
-  for (const plugin of (config['plugins'] ?? []) as Loose[]) {
-    const path = plugin['path'];
-    admissionConfig[String(plugin['name'])] =
-      typeof path === 'string' && path !== ''
-        ? readYaml(resolve(dirname(file), path))
-        : ((plugin['configuration'] ?? {}) as Loose);
-  }
-  return { admissionConfig };
 }
 
 export interface AuditFlags {
@@ -89,7 +73,7 @@ export function auditSettings(flags: AuditFlags): Pick<ApiServerOptions, 'audit'
 }
 
 /** Where a kubeconfig's current context leads, and with which credentials. */
-function remoteOf(file: string): { readonly callee: Callee; readonly bearerToken?: string } {
+export function remoteOf(file: string): { readonly callee: Callee; readonly bearerToken?: string } {
   let config: Kubeconfig;
   try {
     config = parseKubeconfig(readFileSync(file, 'utf8'), file);

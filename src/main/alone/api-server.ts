@@ -17,8 +17,8 @@ import { guard, replaceFile } from '../data-directory.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
+import { admissionConfiguration } from './admission-file.ts';
 import {
-  admissionConfiguration,
   auditSettings,
   authenticationSettings,
   authorizationSettings,
@@ -86,6 +86,16 @@ export const apiServerFlags = {
   },
   'disable-admission-plugins': { type: 'list', help: 'plugins to leave out' },
   'enable-admission-plugins': { type: 'list', help: 'plugins beside the default ones' },
+  'default-not-ready-toleration-seconds': {
+    type: 'number',
+    help: 'how long pods stay on a node that is not ready',
+    default: '300',
+  },
+  'default-unreachable-toleration-seconds': {
+    type: 'number',
+    help: 'how long pods stay on a node that cannot be reached',
+    default: '300',
+  },
   'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
   'enable-priority-and-fairness': { type: 'switch', help: 'fair queuing of requests', default: 'true' },
   'encryption-provider-config': {
@@ -256,6 +266,10 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       requestHeader: frontProxyCa === undefined ? undefined : requestHeader(flags, frontProxyCa),
       serviceClusterIpRange: flags['service-cluster-ip-range'],
       serviceNodePortRange: flags['service-node-port-range'],
+      defaultTolerationSeconds: given({
+        notReady: flags['default-not-ready-toleration-seconds'],
+        unreachable: flags['default-unreachable-toleration-seconds'],
+      }),
       enableAdmissionPlugins: flags['enable-admission-plugins'],
       disableAdmissionPlugins: flags['disable-admission-plugins'],
       eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,

@@ -115,6 +115,23 @@ export interface EventLimit {
   readonly cacheSize?: number;
 }
 
+const limitTypes: readonly unknown[] = ['Server', 'Namespace', 'User', 'SourceAndObject'];
+
+/** Throws for limits that are none. */
+export function eventLimits(config: Readonly<Record<string, unknown>> | undefined): readonly EventLimit[] {
+  const limits = config?.['limits'];
+  if (!Array.isArray(limits) || limits.length === 0)
+    throw new Error('EventRateLimit needs a configuration with limits');
+  for (const { type, qps, burst, cacheSize } of limits as Partial<Record<keyof EventLimit, unknown>>[]) {
+    if (!limitTypes.includes(type)) throw new Error(`EventRateLimit: there is no type ${String(type)}`);
+    for (const [name, value] of Object.entries({ qps, burst }))
+      if (typeof value !== 'number' || !(value > 0)) throw new Error(`EventRateLimit: ${name} must be positive`);
+    if (cacheSize !== undefined && (typeof cacheSize !== 'number' || cacheSize < 0))
+      throw new Error('EventRateLimit: cacheSize must not be negative');
+  }
+  return limits as EventLimit[];
+}
+
 /** Token buckets for events: for all, by namespace, by user, by source and object. */
 export function eventRateLimit(limits: readonly EventLimit[]): AdmissionPlugin {
   const buckets = limits.map(() => new Map<string, { tokens: number; atMs: number }>());

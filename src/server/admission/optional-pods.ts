@@ -1,5 +1,6 @@
 // Owns the plugins for pods that are off by default: images always pulled, node selectors and tolerations of namespaces, spreading by node only.
-import type { Pod, Toleration } from '../../api/generated/core.v1.ts';
+import type { Pod, PodSpec, Toleration } from '../../api/generated/core.v1.ts';
+import { qosClassOf } from '../../api/judge/pod-qos.ts';
 import { forbidden } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { same } from '../verbs/equal.ts';
@@ -25,8 +26,25 @@ export const alwaysPullImages: AdmissionPlugin = {
       );
       if (old === undefined || old.image !== container.image) container.imagePullPolicy = 'Always';
     }
+    if (request.operation === 'CREATE')
+      for (const { image } of (spec?.volumes ?? []) as ImageVolumes)
+        if (image !== undefined && image.reference) image.pullPolicy = 'Always';
+  },
+  /** A webhook that comes after may have changed it back. */
+  validate(request) {
+    const { spec } = podOf(request) ?? {};
+    if (spec === undefined || request.operation !== 'CREATE') return;
+    const pulled = (policy: string | undefined): boolean => policy === 'Always';
+    const wrong =
+      [...(spec.initContainers ?? []), ...(spec.containers ?? [])].find(
+        ({ imagePullPolicy }) => !pulled(imagePullPolicy),
+      ) ?? ((spec.volumes ?? []) as ImageVolumes).find(({ image }) => image?.reference && !pulled(image.pullPolicy));
+    if (wrong !== undefined)
+      throw forbidden(pods, request.name, `${wrong.name}: unsupported pull policy: supported values: "Always"`);
   },
 };
+
+type ImageVolumes = { readonly name: string; image?: { reference?: string; pullPolicy?: string } }[];
 
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: 'LimitPodHardAntiAffinityTopology',
@@ -46,14 +64,14 @@ export const extendedResourceToleration: AdmissionPlugin = {
   name: 'ExtendedResourceToleration',
   admit(request) {
     const { spec } = podOf(request) ?? {};
-    if (spec === undefined || request.operation !== 'CREATE') return;
+    if (spec === undefined) return;
     const names = new Set(
       [...(spec.initContainers ?? []), ...(spec.containers ?? [])]
         .flatMap(({ resources }) => Object.keys(resources?.requests ?? {}))
         .filter((name) => name.includes('/') && !name.split('/')[0]!.endsWith('kubernetes.io')),
     );
     for (const key of [...names].sort())
-      addToleration(spec as { tolerations?: Toleration[] }, { key, operator: 'Exists' });
+      addToleration(spec as { tolerations?: Toleration[] }, { key, operator: 'Exists', effect: 'NoSchedule' });
   },
 };
 
@@ -106,28 +124,47 @@ export function podNodeSelector(clusterDefault: string, whitelists: Readonly<Rec
   };
 }
 
-/** Tolerations of the annotations scheduler.alpha.kubernetes.io/{defaultTolerations,tolerationsWhitelist} of the namespace. */
-export const podTolerationRestriction: AdmissionPlugin = {
-  name: 'PodTolerationRestriction',
-  admit(request, parts) {
-    const spec = podOf(request)?.spec;
-    if (spec === undefined || request.operation !== 'CREATE') return;
-    for (const toleration of tolerationsOf(request, parts, 'defaultTolerations') ?? [])
-      addToleration(spec as { tolerations?: Toleration[] }, toleration);
-  },
-  validate(request, parts) {
-    const spec = podOf(request)?.spec;
-    const list = spec === undefined ? undefined : tolerationsOf(request, parts, 'tolerationsWhitelist');
-    if (list === undefined || list.length === 0) return;
-    for (const toleration of spec!.tolerations ?? [])
-      if (!list.some((known) => covers(known, toleration)))
-        throw forbidden(
-          pods,
-          request.name,
-          'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
-        );
-  },
+const memoryPressure: Toleration = {
+  key: 'node.kubernetes.io/memory-pressure',
+  operator: 'Exists',
+  effect: 'NoSchedule',
 };
+
+/** Tolerations of the annotations scheduler.alpha.kubernetes.io/{defaultTolerations,tolerationsWhitelist} of the namespace, else of the cluster. */
+export function podTolerationRestriction(config: Readonly<Record<string, unknown>> | undefined): AdmissionPlugin {
+  const listOf = (field: string): Toleration[] => {
+    const value = config?.[field] ?? [];
+    if (!Array.isArray(value)) throw new Error(`PodTolerationRestriction: ${field} must be a list of tolerations`);
+    return value as Toleration[];
+  };
+  const cluster = { defaults: listOf('default'), whitelist: listOf('whitelist') };
+  return {
+    name: 'PodTolerationRestriction',
+    admit(request, parts) {
+      const spec = podOf(request)?.spec as (PodSpec & { tolerations?: Toleration[] }) | undefined;
+      if (spec === undefined) return;
+      if (request.operation === 'CREATE')
+        for (const toleration of tolerationsOf(request, parts, 'defaultTolerations') ?? cluster.defaults)
+          addToleration(spec, toleration);
+      // Who asks for something may stay where memory runs short: others are put out first.
+      if (qosClassOf(spec as Frozen<PodSpec>) !== 'BestEffort') addToleration(spec, memoryPressure);
+    },
+    validate(request, parts) {
+      const spec = podOf(request)?.spec;
+      if (spec === undefined) return;
+      const own = tolerationsOf(request, parts, 'tolerationsWhitelist');
+      const list = own ?? cluster.whitelist;
+      if (list.length === 0) return;
+      for (const toleration of spec.tolerations ?? [])
+        if (!list.some((known) => covers(known, toleration)))
+          throw forbidden(
+            pods,
+            request.name,
+            `pod tolerations (possibly merged with namespace default tolerations) conflict with its ${own === undefined ? 'cluster' : 'namespace'} whitelist`,
+          );
+    },
+  };
+}
 
 function covers(wide: Toleration, narrow: Toleration): boolean {
   if (wide.key && wide.key !== narrow.key) return false;

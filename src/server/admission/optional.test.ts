@@ -5,6 +5,7 @@ import type { KubeObject } from '../../api/meta.ts';
 import type { Transport } from '../../client/transport.ts';
 import { startTestServer } from '../start.suite.ts';
 import type { TestServer } from '../start.suite.ts';
+import { eventLimits } from './optional-others.ts';
 import { admissionPlugins } from './plugins.ts';
 
 let running: TestServer;
@@ -23,8 +24,16 @@ before(async () => {
       'PodNodeSelector',
       'PodTolerationRestriction',
     ],
+    defaultTolerationSeconds: { notReady: 7, unreachable: 8 },
     admissionConfig: {
-      EventRateLimit: { limits: [{ type: 'User', qps: 0, burst: 2 }] },
+      PodTolerationRestriction: { default: [{ key: 'cluster', operator: 'Exists', effect: 'NoExecute' }] },
+      ResourceQuota: {
+        limitedResources: [
+          { resource: 'secrets', matchContains: ['secrets'] },
+          { resource: 'pods', matchScopes: [{ scopeName: 'PriorityClass', operator: 'In', values: ['dear'] }] },
+        ],
+      },
+      EventRateLimit: { limits: [{ type: 'User', qps: 0.001, burst: 2 }] },
       PodNodeSelector: { podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: 'pool=default' } },
     },
   });
@@ -34,7 +43,11 @@ before(async () => {
 after(() => running.stop());
 
 type Obj = KubeObject & {
-  spec: { nodeSelector?: object; tolerations?: { key?: string }[]; containers: { imagePullPolicy?: string }[] };
+  spec: {
+    nodeSelector?: object;
+    tolerations?: { key?: string; tolerationSeconds?: number }[];
+    containers: { imagePullPolicy?: string }[];
+  };
 };
 const post = (path: string, body: object, as = running.admin): Promise<Obj> =>
   as.call({
@@ -58,6 +71,16 @@ test('pods: images always pulled, the namespace’s node selector, tolerations o
   assert.equal(spec.containers[0]!.imagePullPolicy, 'Always');
   assert.deepEqual(spec.nodeSelector, { pool: 'default' });
   assert.ok(spec.tolerations?.some(({ key }) => key === 'example.com/gpu'));
+  const of = (key: string) => spec.tolerations?.filter((known) => known.key === key);
+  assert.deepEqual(of('example.com/gpu'), [{ key: 'example.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]);
+  assert.deepEqual(
+    ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => of(key)?.[0]?.tolerationSeconds),
+    [7, 8],
+  );
+  assert.equal(of('cluster')?.length, 1, 'the cluster’s default tolerations');
+  assert.equal(of('node.kubernetes.io/memory-pressure')?.length ?? 0, 0, 'a pod that asks for nothing goes first');
+  const asking = await post(pods, pod('asks', {}, { requests: { cpu: '1m' } }));
+  assert.ok(asking.spec.tolerations?.some(({ key }) => key === 'node.kubernetes.io/memory-pressure'));
   await forbidden(post(pods, pod('b', { nodeSelector: { pool: 'other' } })));
 });
 
@@ -128,6 +151,42 @@ test('who may not set finalizers of an owner cannot hold up its deletion', async
   });
   await post('/api/v1/namespaces/made/configmaps', owned('x', false), node);
   await forbidden(post('/api/v1/namespaces/made/configmaps', owned('y', true), node));
+});
+
+test('what is limited can only be used where a quota covers it', async () => {
+  const map = (name: string): object => ({ kind: 'Secret', metadata: { name } });
+  const maps = '/api/v1/namespaces/covered/secrets';
+  await post('/api/v1/namespaces', { kind: 'Namespace', metadata: { name: 'covered' } });
+  await forbidden(post(maps, map('a')));
+  const quota = {
+    kind: 'ResourceQuota',
+    metadata: { name: 'q' },
+    spec: { hard: { secrets: '2', 'count/secrets': '2' } },
+  };
+  await post('/api/v1/namespaces/covered/resourcequotas', quota);
+  await running.admin.call({
+    method: 'PATCH',
+    path: '/api/v1/namespaces/covered/resourcequotas/q/status',
+    query: new URLSearchParams(),
+    contentType: 'application/merge-patch+json',
+    body: { status: { hard: { secrets: '2', 'count/secrets': '2' }, used: { secrets: '0', 'count/secrets': '0' } } },
+  });
+  await post(maps, map('b'));
+  const scheduling = 'scheduling.k8s.io/v1';
+  for (const name of ['dear', 'cheap'])
+    await post(`/apis/${scheduling}/priorityclasses`, {
+      apiVersion: scheduling,
+      kind: 'PriorityClass',
+      metadata: { name },
+      value: 5,
+    });
+  await post(pods, pod('cheap', { priorityClassName: 'cheap' }));
+  await forbidden(post(pods, pod('dear', { priorityClassName: 'dear' })));
+});
+
+test('limits of events that are none end the start', () => {
+  for (const limits of [undefined, [], [{ type: 'Nobody', qps: 1, burst: 1 }], [{ type: 'User', qps: 0, burst: 1 }]])
+    assert.throws(() => eventLimits({ limits }), /EventRateLimit/);
 });
 
 test('a plugin that does not exist ends the start', () => {

@@ -21,12 +21,13 @@ import {
   alwaysAdmit,
   alwaysDenyAdmission,
   denyServiceExternalIPs,
+  eventLimits,
   eventRateLimit,
   namespaceAutoProvision,
   namespaceExists,
   ownerReferencesPermissionEnforcement,
 } from './optional-others.ts';
-import type { EventLimit } from './optional-others.ts';
+import { imagePolicyWebhook } from './image-policy.ts';
 import {
   alwaysPullImages,
   extendedResourceToleration,
@@ -61,6 +62,15 @@ export const pluginEntries: readonly PluginEntry[] = [
   off(nodeRestriction),
   on(taintNodesByCondition),
   off(alwaysPullImages),
+  {
+    name: 'ImagePolicyWebhook',
+    byDefault: false,
+    make(deps) {
+      if (deps.imagePolicy === undefined)
+        throw new Error('ImagePolicyWebhook needs its part of --admission-control-config-file');
+      return imagePolicyWebhook(deps.imagePolicy, deps);
+    },
+  },
   { name: 'PodSecurity', byDefault: true, make: ({ config }) => podSecurity(podSecurityConfig(config('PodSecurity'))) },
   {
     name: 'PodNodeSelector',
@@ -71,12 +81,20 @@ export const pluginEntries: readonly PluginEntry[] = [
     },
   },
   on(priority),
-  on(defaultTolerationSeconds),
-  off(podTolerationRestriction),
+  {
+    name: 'DefaultTolerationSeconds',
+    byDefault: true,
+    make: ({ tolerationSeconds }) => defaultTolerationSeconds(tolerationSeconds),
+  },
+  {
+    name: 'PodTolerationRestriction',
+    byDefault: false,
+    make: ({ config }) => podTolerationRestriction(config('PodTolerationRestriction')),
+  },
   {
     name: 'EventRateLimit',
     byDefault: false,
-    make: ({ config }) => eventRateLimit((config('EventRateLimit')?.['limits'] ?? []) as EventLimit[]),
+    make: ({ config }) => eventRateLimit(eventLimits(config('EventRateLimit'))),
   },
   off(extendedResourceToleration),
   on(podTopologyLabels),
@@ -111,7 +129,7 @@ export const pluginEntries: readonly PluginEntry[] = [
     make: ({ authorizers, metrics }) => validatingAdmissionPolicy(authorizers, metrics),
   },
   { name: 'ValidatingAdmissionWebhook', byDefault: true, make: validatingWebhooks },
-  on(resourceQuota),
+  { name: 'ResourceQuota', byDefault: true, make: ({ config }) => resourceQuota(config('ResourceQuota')) },
   off(alwaysDenyAdmission),
 ];
 

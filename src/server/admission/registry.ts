@@ -5,6 +5,8 @@ import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import type { Callout } from '../callout.ts';
 import type { AdmissionPlugin } from './admission.ts';
+import type { ImagePolicyOptions } from './image-policy.ts';
+import type { WebhookCredential } from './webhook/credentials.ts';
 
 export interface PluginDeps {
   readonly authorizers: readonly Authorizer[];
@@ -13,6 +15,10 @@ export interface PluginDeps {
   readonly callout: Callout;
   readonly log: Logger;
   readonly metrics?: MetricsRegistry;
+  /** What the plugin's webhooks are shown. */
+  credentials(plugin: string): readonly WebhookCredential[];
+  readonly imagePolicy: ImagePolicyOptions | undefined;
+  readonly tolerationSeconds: { readonly notReady?: number; readonly unreachable?: number };
   /** The plugin's part of the AdmissionConfiguration, parsed; undefined when it has none. */
   config(plugin: string): Readonly<Record<string, unknown>> | undefined;
 }

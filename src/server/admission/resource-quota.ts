@@ -16,6 +16,8 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
 import { recordServerWrite } from '../verbs/field-managers.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+import { limitedResources, uncovered } from './resource-quota-limits.ts';
+import type { LimitedResource } from './resource-quota-limits.ts';
 
 type Quota = Frozen<KubeObject & ResourceQuota>;
 type Amounts = Map<string, Quantity>;
@@ -76,7 +78,7 @@ function unsaid(quota: Quota, request: AdmissionRequest, usage: Amounts): string
     .filter((name) => !usage.has(name) && !usage.has(aliases[name] ?? name));
 }
 
-async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
+async function check(request: AdmissionRequest, parts: Parts, limited: readonly LimitedResource[]): Promise<void> {
   const { operation, namespace, subresource, served, object, name, dryRun } = request;
   const isResize = served.resource.group === '' && served.resource.plural === 'pods' && subresource === 'resize';
   if (
@@ -89,11 +91,13 @@ async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
   const quotas = parts.catalog.stored('', 'resourcequotas')!.collection!;
   const { group, plural } = served.resource;
   const refuse = (why: string) => forbidden({ group, plural }, name, why);
+  const matched: Quota[] = [];
   const charges: { readonly key: string; readonly delta: Amounts }[] = [];
   // All are looked at before any is charged: most refusals leave nothing behind.
   for (const entry of quotas.cache.select({ type: 'namespace', namespace }, undefined)) {
     const quota = entry.object as Quota;
     if (!quotaMatches(quota, served.resource, object as Frozen<KubeObject>)) continue;
+    matched.push(quota);
     const { oldObject } = request;
     const wasCounted = oldObject !== undefined && quotaMatches(quota, served.resource, oldObject);
     // What moves into a quota's scope counts there as new.
@@ -103,6 +107,7 @@ async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
       throw refuse(`failed quota: ${quota.metadata.name}: must specify ${silent.sort().join(',')}`);
     if (charged(quota, delta, refuse) !== undefined) charges.push({ key: entry.key, delta });
   }
+  if (limited.length > 0) refuseUncovered(request, matched, limited, refuse);
   if (dryRun) return;
   const done: typeof charges = [];
   try {
@@ -114,6 +119,18 @@ async function check(request: AdmissionRequest, parts: Parts): Promise<void> {
     for (const { key, delta } of done) await charge(parts, key, (newest) => refunded(newest, delta));
     throw error;
   }
+}
+
+function refuseUncovered(
+  request: AdmissionRequest,
+  matched: readonly Quota[],
+  limited: readonly LimitedResource[],
+  refuse: (why: string) => Error,
+): void {
+  const { served, object } = request;
+  const open = uncovered(limited, served.resource, object as Frozen<KubeObject>, deltaOf(request), matched);
+  if (open.amounts.length > 0) throw refuse(`insufficient quota to consume: ${open.amounts.join(',')}`);
+  if (open.scopes.length > 0) throw refuse(`insufficient quota to match these scopes: ${open.scopes.join(',')}`);
 }
 
 /** Compared and stored, as often as others are faster: two requests never share the last of a quota. */
@@ -143,4 +160,7 @@ function refunded(quota: Quota, delta: Amounts): KubeObject | undefined {
 }
 
 /** The last of the plugins: nothing may refuse after it has counted. */
-export const resourceQuota: AdmissionPlugin = { name: 'ResourceQuota', validate: check };
+export function resourceQuota(config: Readonly<Record<string, unknown>> | undefined): AdmissionPlugin {
+  const limited = limitedResources(config);
+  return { name: 'ResourceQuota', validate: (request, parts) => check(request, parts, limited) };
+}

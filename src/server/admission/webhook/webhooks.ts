@@ -20,6 +20,8 @@ import { Budget, conditionsHold, isExpressionError } from '../policy/evaluation.
 import { matchedAs } from '../policy/matching.ts';
 import { replaceContents } from '../policy/mutating.ts';
 import { reinvocationOf } from '../reinvocation.ts';
+import { credentialFor } from './credentials.ts';
+import type { WebhookCredential } from './credentials.ts';
 import { hookRegistry } from './registry.ts';
 import type { Hook } from './registry.ts';
 import { BadReview, readReview, reviewText } from './review.ts';
@@ -31,6 +33,7 @@ export interface WebhookDeps {
   readonly callout: Callout;
   readonly clock: Clock;
   readonly metrics?: MetricsRegistry;
+  credentials(plugin: string): readonly WebhookCredential[];
 }
 
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
@@ -46,6 +49,7 @@ interface Caller {
 
 function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
   const { authorizers, callout, clock, metrics } = deps;
+  const credentials = deps.credentials(type === 'admit' ? 'MutatingAdmissionWebhook' : 'ValidatingAdmissionWebhook');
   const labels = ['name', 'type', 'operation', 'rejected'];
   const durations = metrics?.histograms(
     'apiserver_admission_webhook_admission_duration_seconds',
@@ -72,8 +76,12 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
 
   async function call(hook: Hook, as: Served, request: AdmissionRequest, parts: Parts): Promise<ReviewAnswer> {
     const uid = randomUuid(parts.random);
-    const { status, body } = await callout.call(calleeOf(hook.webhook.clientConfig, parts), {
+    const callee = calleeOf(hook.webhook.clientConfig, parts);
+    const credential = credentialFor(credentials, callee.url);
+    const { clientCertificate, authorization } = credential ?? {};
+    const { status, body } = await callout.call(clientCertificate ? { ...callee, clientCertificate } : callee, {
       method: 'POST',
+      ...(authorization !== undefined && { headers: { authorization } }),
       body: reviewText(request, as, uid),
       timeoutMs: hook.timeoutMs,
     });
