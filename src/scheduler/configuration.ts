@@ -10,7 +10,7 @@ export interface PluginSet {
 }
 
 /** The extension points as the configuration names them. */
-export const extensionPoints = [
+const extensionPoints = [
   'multiPoint',
   'preEnqueue',
   'queueSort',

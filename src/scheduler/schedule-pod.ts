@@ -20,7 +20,7 @@ const minFeasibleNodes = 100;
 const minPercentage = 5;
 
 /** How many nodes to find before scoring: all of a small cluster, a falling share of a large one. */
-export function nodesToFind(total: number, percentageOfNodesToScore: number): number {
+function nodesToFind(total: number, percentageOfNodesToScore: number): number {
   if (total < minFeasibleNodes) return total;
   const percentage =
     percentageOfNodesToScore > 0 ? percentageOfNodesToScore : Math.max(minPercentage, 50 - Math.trunc(total / 125));

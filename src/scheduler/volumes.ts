@@ -40,7 +40,7 @@ const byClass = 'storageClass';
 export const claimClass = ({ spec, metadata }: Claim): string =>
   metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
 
-export const volumeClass = ({ spec, metadata }: Volume): string =>
+const volumeClass = ({ spec, metadata }: Volume): string =>
   metadata.annotations?.['volume.beta.kubernetes.io/storage-class'] ?? spec.storageClassName ?? '';
 
 export const isBound = ({ spec, metadata }: Claim): boolean =>

@@ -1,4 +1,4 @@
-// Owns the rule of who may import whom: the table of ARCHITECTURE.md, and that no import runs in a circle.
+// Owns the rules of the source: who may import whom (the table of ARCHITECTURE.md), no ambient inputs, no long files, nothing exported in vain.
 
 /** Each room with the rooms that it may import beside itself. */
 export const rooms: Readonly<Record<string, readonly string[] | '*'>> = {
@@ -62,9 +62,12 @@ function roomOf(path: string): string | undefined {
 
 const isTest = (path: string): boolean => /\.(test|suite)\.ts$/.test(path);
 
-/** What is wrong, a line each; empty when all is well. */
-export function checkRooms(files: readonly SourceFile[]): string[] {
-  return files.flatMap((file) => [...checkImports(file), ...checkAmbient(file), ...checkSize(file)]);
+/** What is wrong, a line each; empty when all is well. `others` are files outside of src that use what it exports. */
+export function checkRooms(files: readonly SourceFile[], others: readonly SourceFile[] = []): string[] {
+  return [
+    ...files.flatMap((file) => [...checkImports(file), ...checkAmbient(file), ...checkSize(file)]),
+    ...checkExports(files, others),
+  ];
 }
 
 function checkImports(file: SourceFile): string[] {
@@ -99,4 +102,20 @@ function checkSize(file: SourceFile): string[] {
   return lines > maxLines && !file.path.includes('/generated/') && !isTest(file.path)
     ? [`${file.path}: ${lines} lines, more than ${maxLines}`]
     : [];
+}
+
+const exportedValue = /^export (?:async )?(?:const|function\*?|class|let) (\w+)/gm;
+
+/** Values only: a type is exported so that a signature can be read, even if nobody names it. */
+function checkExports(files: readonly SourceFile[], others: readonly SourceFile[]): string[] {
+  const users = new Map<string, number>();
+  for (const { text } of [...files, ...others])
+    for (const word of new Set(text.match(/\w+/g))) users.set(word, (users.get(word) ?? 0) + 1);
+  return files
+    .filter(({ path }) => !path.includes('/generated/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(exportedValue)]
+        .filter(([, name]) => users.get(name!) === 1)
+        .map(([, name]) => `${path}: exports ${name}, which no other file uses`),
+    );
 }

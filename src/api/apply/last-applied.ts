@@ -5,7 +5,7 @@ import { fieldSetOf } from './field-set.ts';
 import { difference, type Fields } from './fields.ts';
 import { isMap, type JsonMap, NotTypable } from './structure.ts';
 
-export const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const lastAppliedAnnotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The limit of all annotations together, in bytes. */
 const maxAnnotationBytes = 256 * 1024;

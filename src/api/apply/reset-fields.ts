@@ -5,7 +5,7 @@ import { differenceBeneath, type Fields, fieldsOfPaths } from './fields.ts';
 export type ResetFields = (fields: Fields, apiVersion: string) => Fields;
 
 /** Resets these paths (dotted field names) and all beneath them. */
-export function resetting(...paths: string[]): ResetFields {
+function resetting(...paths: string[]): ResetFields {
   const reset = fieldsOfPaths(paths.map((path) => path.split('.')));
   return (fields) => differenceBeneath(fields, reset);
 }

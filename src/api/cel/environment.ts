@@ -19,7 +19,7 @@ import { parse } from './parser.ts';
 import type { CelType } from './types.ts';
 
 /** In every place where Kubernetes takes CEL; some places add their own (authorizer, jsonpatch). */
-export const kubernetesLibraries: readonly Library[] = [
+const kubernetesLibraries: readonly Library[] = [
   operators,
   conversions,
   times,

@@ -79,7 +79,7 @@ function equalMaps(a: CelMap, b: CelMap): boolean {
 
 type CelNumber = bigint | number | CelUint;
 
-export function isNumber(value: CelValue): value is CelNumber {
+function isNumber(value: CelValue): value is CelNumber {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof CelUint;
 }
 

@@ -254,7 +254,7 @@ function fieldOf(value: CelValue, field: string, isTest: boolean): CelValue | un
   return value.get(field);
 }
 
-export function optionalOf(value: CelValue | undefined): CelOptional {
+function optionalOf(value: CelValue | undefined): CelOptional {
   return value === undefined ? CelOptional.none : new CelOptional(value);
 }
 

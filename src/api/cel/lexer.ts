@@ -13,7 +13,7 @@ const symbol = /&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()[\]{}=]/y;
 const stringStart = /(?:[rR][bB]?|[bB][rR]?)?("""|'''|"|')/y;
 
 /** A longer expression is refused before any work is done on it. */
-export const maxSourceLength = 100_000;
+const maxSourceLength = 100_000;
 
 export function tokenize(source: string): Token[] {
   if (source.length > maxSourceLength)

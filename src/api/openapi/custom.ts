@@ -18,7 +18,7 @@ const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const ref = (name: string): SchemaObject => ({ $ref: `#/components/schemas/${name}` });
 
 /** "com.example.v1.Widget" */
-export function componentName({ group, version }: CustomKind, kind: string): string {
+function componentName({ group, version }: CustomKind, kind: string): string {
   return [...group.split('.').reverse(), version, kind].join('.');
 }
 

@@ -4,7 +4,7 @@ import { badRequest, statusError, type StatusError } from '../status-error.ts';
 import { equalJson } from '../apply/structure.ts';
 
 /** More operations than this are refused with 413. */
-export const maxJsonPatchOperations = 10_000;
+const maxJsonPatchOperations = 10_000;
 /** How many bytes of JSON one patch may copy in all: the limit of a request's body. */
 const maxCopyBytes = 3 * 1024 * 1024;
 

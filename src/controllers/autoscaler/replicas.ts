@@ -43,12 +43,7 @@ function isStillStarting(pod: Frozen<Pod>, metric: PodMetric, times: StartTimes)
   return ready.status === 'False' && startMs + times.initialReadinessDelayMs > readySinceMs;
 }
 
-export function groupPods(
-  pods: readonly Frozen<Pod>[],
-  metrics: PodMetrics,
-  resource: string,
-  times: StartTimes,
-): Groups {
+function groupPods(pods: readonly Frozen<Pod>[], metrics: PodMetrics, resource: string, times: StartTimes): Groups {
   const [unready, missing, ignored] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let ready = 0;
   for (const pod of pods) {
@@ -63,7 +58,7 @@ export function groupPods(
   return { ready, unready, missing, ignored };
 }
 
-export function isTolerated(ratio: number, { down, up }: Tolerances): boolean {
+function isTolerated(ratio: number, { down, up }: Tolerances): boolean {
   return ratio >= 1 - down && ratio <= 1 + up;
 }
 

@@ -55,7 +55,7 @@ export function tokenCleaner(context: ControllerContext): Controller {
 }
 
 /** A detached JWS of the kubeconfig: who knows the token can tell that cluster-info is genuine. Pure. */
-export function detachedSignature(content: string, { id, secret }: Pick<BootstrapToken, 'id' | 'secret'>): string {
+function detachedSignature(content: string, { id, secret }: Pick<BootstrapToken, 'id' | 'secret'>): string {
   const encode = (text: string) => Buffer.from(text).toString('base64url');
   const header = encode(JSON.stringify({ alg: 'HS256', kid: id }));
   const signature = createHmac('sha256', `${id}.${secret}`)

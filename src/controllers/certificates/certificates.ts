@@ -163,7 +163,7 @@ const hourMs = 3_600_000;
 const cleanerPeriodMs = hourMs;
 
 /** Requests are kept for an hour once decided, a day while nobody decides. Pure. */
-export function isOutdated(csr: Request, nowMs: number): boolean {
+function isOutdated(csr: Request, nowMs: number): boolean {
   const olderThan = (time: string | undefined, ms: number) => nowMs - (maybeMillisOf(time) ?? nowMs) > ms;
   if (olderThan(csr.metadata.creationTimestamp, 24 * hourMs) && !(csr.status?.conditions?.length ?? 0)) return true;
   return (csr.status?.conditions ?? []).some(

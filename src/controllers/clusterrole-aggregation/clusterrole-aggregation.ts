@@ -8,7 +8,7 @@ import { type Controller, type ControllerContext, watching } from '../framework/
 import { isEqual } from '../framework/equality.ts';
 
 /** The rules of all matching roles, in the order of their names, each once. Pure. */
-export function aggregatedRules(role: Frozen<ClusterRole>, all: readonly Frozen<ClusterRole>[]): Frozen<PolicyRule>[] {
+function aggregatedRules(role: Frozen<ClusterRole>, all: readonly Frozen<ClusterRole>[]): Frozen<PolicyRule>[] {
   const rules: Frozen<PolicyRule>[] = [];
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const matches = labelPredicate(selector);

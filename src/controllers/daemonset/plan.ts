@@ -8,7 +8,7 @@ import type { Node, Pod, PodSpec, Toleration } from '../../api/generated/core.v1
 import { isPodAvailable, isPodReady, isTerminating } from '../../api/pod-readiness.ts';
 
 /** Daemons stay on nodes in trouble (documentation: "DaemonSet, Taints and tolerations"). */
-export function daemonTolerations(spec: Frozen<PodSpec>): Toleration[] {
+function daemonTolerations(spec: Frozen<PodSpec>): Toleration[] {
   const always: [key: string, effect: string][] = [
     ['node.kubernetes.io/not-ready', 'NoExecute'],
     ['node.kubernetes.io/unreachable', 'NoExecute'],
@@ -61,7 +61,7 @@ export interface Fitness {
   readonly mayStay: boolean;
 }
 
-export function fitness(daemonSet: Frozen<DaemonSet>, node: Frozen<Node>): Fitness {
+function fitness(daemonSet: Frozen<DaemonSet>, node: Frozen<Node>): Fitness {
   const spec = daemonSet.spec.template.spec as Frozen<PodSpec>;
   if (spec.nodeName && spec.nodeName !== node.metadata.name) return { shouldRun: false, mayStay: false };
   if (!podSelectsNode(spec, { name: node.metadata.name, labels: node.metadata.labels }))
@@ -139,7 +139,7 @@ function surplus(
   return alive.filter((pod) => pod !== fresh && (pod !== old || isDone));
 }
 
-export function updateBounds({ daemonSet, nodes }: Pick<Situation, 'daemonSet' | 'nodes'>): {
+function updateBounds({ daemonSet, nodes }: Pick<Situation, 'daemonSet' | 'nodes'>): {
   surge: number;
   unavailable: number;
 } {

@@ -1,7 +1,6 @@
 // Owns how a deployment's replica sets are told apart and numbered: template equality, hash, revision annotations. Pure.
 import type { Frozen } from '../../api/meta.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/apps.v1.ts';
-import { replicaSets } from '../../api/generated/resources.ts';
 import { deployments } from '../../api/generated/resources.ts';
 import { isEqual, shortHash } from '../framework/equality.ts';
 import { controllerReference } from '../framework/owners.ts';
@@ -13,7 +12,7 @@ export const annotation = {
   max: 'deployment.kubernetes.io/max-replicas',
 } as const;
 
-export const templateHash = 'pod-template-hash';
+const templateHash = 'pod-template-hash';
 
 /** A deployment's annotations are copied to its replica sets, but not these. */
 const notCopied: ReadonlySet<string> = new Set([
@@ -102,5 +101,3 @@ function copied(deployment: Frozen<Deployment>): Annotations {
   const all = Object.entries(deployment.metadata.annotations ?? {});
   return Object.fromEntries(all.filter(([key]) => !notCopied.has(key)));
 }
-
-export const replicaSetKind = replicaSets.kind;

@@ -6,7 +6,7 @@ import { actualIn, availableIn, maxUnavailable, readyIn, replicasOf, terminating
 
 type Conditions = readonly Frozen<DeploymentCondition>[];
 
-export const noDeadline = 2 ** 31 - 1;
+const noDeadline = 2 ** 31 - 1;
 
 export function hasDeadline(deployment: Frozen<Deployment>): boolean {
   const seconds = deployment.spec.progressDeadlineSeconds;

@@ -7,7 +7,7 @@ import { isPodReady, isTerminating } from '../../api/pod-readiness.ts';
 import { maybeMillisOf, timeOf } from '../../api/time.ts';
 
 /** An eviction that was allowed but did not lead to a deletion within this time is forgotten. */
-export const disruptionTimeoutMs = 2 * 60_000;
+const disruptionTimeoutMs = 2 * 60_000;
 
 /** Whether the budget is in parts of what the pods' controllers want, not of the pods there are. */
 export function needsScale({ spec }: Frozen<PodDisruptionBudget>): boolean {

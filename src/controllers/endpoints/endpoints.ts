@@ -78,7 +78,7 @@ interface Addressed {
 }
 
 /** Each port with the addresses that have it; ports with the same addresses together. Pure. */
-export function planSubsets(
+function planSubsets(
   service: Frozen<Service>,
   selected: readonly Frozen<Pod>[],
 ): { subsets: EndpointSubset[]; isCut: boolean } {

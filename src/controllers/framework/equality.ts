@@ -28,7 +28,7 @@ export function shortHash(value: unknown, salt?: number): string {
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Letters that can form no words (as the server's generated names). */
-export function safeEncode(text: string): string {
+function safeEncode(text: string): string {
   return Array.from(text, (letter) => alphabet[letter.charCodeAt(0) % alphabet.length]).join('');
 }
 

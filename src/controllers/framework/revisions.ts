@@ -12,7 +12,7 @@ export const revisionHashLabel = 'controller-revision-hash';
 type Revision = Frozen<ControllerRevision>;
 
 /** What kubectl rollout undo applies as a patch. */
-export function templateData(template: Frozen<PodTemplateSpec>): Record<string, unknown> {
+function templateData(template: Frozen<PodTemplateSpec>): Record<string, unknown> {
   return { spec: { template: { ...template, $patch: 'replace' } } };
 }
 

@@ -23,11 +23,11 @@ export function indexOf(pod: Frozen<Pod>): number {
 const isTracked = (pod: Frozen<Pod>): boolean => pod.metadata.finalizers?.includes(trackingFinalizer) ?? false;
 
 /** Replacements wait until the old pod has really ended. */
-export function replacesOnlyFailed(job: Frozen<Job>): boolean {
+function replacesOnlyFailed(job: Frozen<Job>): boolean {
   return job.spec.podReplacementPolicy === 'Failed' || job.spec.podFailurePolicy !== undefined;
 }
 
-export function isFailure(job: Frozen<Job>, pod: Frozen<Pod>): boolean {
+function isFailure(job: Frozen<Job>, pod: Frozen<Pod>): boolean {
   if (pod.status?.phase === 'Failed') return true;
   return !replacesOnlyFailed(job) && isTerminating(pod) && pod.status?.phase !== 'Succeeded';
 }

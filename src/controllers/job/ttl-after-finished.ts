@@ -8,7 +8,7 @@ import { maybeMillisOf } from '../../api/time.ts';
 import { type Controller, type ControllerContext, self } from '../framework/controller.ts';
 
 /** Milliseconds until the job is to go; undefined when it has no such time or is not finished. Pure. */
-export function msUntilExpiry(job: Frozen<Job>, nowMs: number): number | undefined {
+function msUntilExpiry(job: Frozen<Job>, nowMs: number): number | undefined {
   const seconds = job.spec.ttlSecondsAfterFinished;
   if (seconds === undefined || isTerminating(job)) return undefined;
   const end = job.status?.conditions?.find(

@@ -7,7 +7,7 @@ interface Range {
   readonly bits: 32 | 128;
 }
 
-export function parseCidr(text: string): Range {
+function parseCidr(text: string): Range {
   const [address = '', length = ''] = text.split('/');
   const family = isIP(address);
   const bits = family === 6 ? 128 : 32;

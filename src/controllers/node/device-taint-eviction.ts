@@ -42,7 +42,7 @@ export function ruleMatches({ spec }: Frozen<DeviceTaintRule>, { driver, pool, d
 }
 
 /** When a device must be left because of the taint; infinity when the claim tolerates it. */
-export function leaveAtMs(taint: Frozen<DeviceTaint>, { tolerations }: Result, sinceMs: number): number {
+function leaveAtMs(taint: Frozen<DeviceTaint>, { tolerations }: Result, sinceMs: number): number {
   if (taint.effect !== 'NoExecute') return Number.POSITIVE_INFINITY;
   return sinceMs + (toleratedSeconds([taint as never], tolerations as never) ?? 0) * 1000;
 }

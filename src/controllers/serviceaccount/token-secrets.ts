@@ -17,7 +17,7 @@ export interface TokenSecretOptions {
 }
 
 /** The claims of tokens that do not expire, as the server's legacy authenticator knows them. Pure. */
-export function tokenClaims(account: Frozen<ServiceAccount>, secretName: string): Record<string, unknown> {
+function tokenClaims(account: Frozen<ServiceAccount>, secretName: string): Record<string, unknown> {
   const { name, namespace = '', uid } = account.metadata;
   const claim = 'kubernetes.io/serviceaccount';
   return {

@@ -7,7 +7,7 @@ import { type Controller, type ControllerContext, watching } from '../framework/
 const signerName = 'kubernetes.io/kube-apiserver-serving';
 
 /** Bundles are named after their content: a new authority is another bundle. */
-export function bundleName(rootCaPem: string): string {
+function bundleName(rootCaPem: string): string {
   const digest = createHash('sha256').update(rootCaPem).digest('hex').slice(0, 20);
   return `${signerName.replace('/', ':')}:${digest}`;
 }

@@ -23,12 +23,12 @@ const volumeIndex = 'volume';
 const outOfService = 'node.kubernetes.io/out-of-service';
 
 /** As the kubelet names it in volumesInUse and volumesAttached. */
-export function uniqueVolumeName({ driver, volumeHandle }: { driver: string; volumeHandle: string }): string {
+function uniqueVolumeName({ driver, volumeHandle }: { driver: string; volumeHandle: string }): string {
   return `kubernetes.io/csi/${driver}^${volumeHandle}`;
 }
 
 /** The same for every controller that ever asks, so that none asks twice. */
-export function attachmentName(driver: string, volumeHandle: string, nodeName: string): string {
+function attachmentName(driver: string, volumeHandle: string, nodeName: string): string {
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }
 

@@ -35,7 +35,7 @@ export interface Pool {
   readonly counters: ReadonlyMap<string, number>;
 }
 
-export function deviceId(driver: string, pool: string, device: string): string {
+function deviceId(driver: string, pool: string, device: string): string {
   return `${driver}/${pool}/${device}`;
 }
 

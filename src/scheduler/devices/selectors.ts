@@ -85,7 +85,7 @@ function byDomain<T>(driver: string, named: Readonly<Record<string, T>>, valueOf
   };
 }
 
-export function splitName(driver: string, qualified: string): [domain: string, name: string] {
+function splitName(driver: string, qualified: string): [domain: string, name: string] {
   const slash = qualified.indexOf('/');
   return slash < 0 ? [driver, qualified] : [qualified.slice(0, slash), qualified.slice(slash + 1)];
 }

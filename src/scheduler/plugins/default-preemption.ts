@@ -183,7 +183,7 @@ function splitByBudget(
 }
 
 /** The criteria one after another; the first of equals. */
-export function pickCandidate(candidates: readonly Candidate[], nowMs: number): Candidate | undefined {
+function pickCandidate(candidates: readonly Candidate[], nowMs: number): Candidate | undefined {
   const highest = ({ victims }: Candidate) => victims[0]?.priority ?? -Infinity;
   const earliest = (candidate: Candidate) =>
     Math.min(

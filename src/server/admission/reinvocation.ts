@@ -2,7 +2,7 @@
 import type { AdmissionRequest } from './admission.ts';
 
 /** One a request and attempt. */
-export class Reinvocation {
+class Reinvocation {
   isSecond = false;
   readonly #left = new Map<string, string>();
 

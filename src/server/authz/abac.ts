@@ -14,7 +14,7 @@ interface Policy {
 const fields = ['user', 'group', 'apiGroup', 'resource', 'namespace', 'nonResourcePath'] as const;
 
 /** Throws, naming the line, for what is no policy. */
-export function parseAbac(text: string): Policy[] {
+function parseAbac(text: string): Policy[] {
   const policies: Policy[] = [];
   text.split('\n').forEach((raw, at) => {
     const line = raw.trim();

@@ -24,7 +24,7 @@ export interface KubernetesServiceOptions extends BootstrapOptions {
 
 const plain = (value: object): KubeObject => value as KubeObject;
 
-export async function kubernetesService(options: KubernetesServiceOptions): Promise<void> {
+async function kubernetesService(options: KubernetesServiceOptions): Promise<void> {
   const { ranges, port } = options;
   await ensure(
     options,
@@ -77,7 +77,7 @@ async function put(
   await transport.call({ method: 'PUT', path, body: next });
 }
 
-export async function kubernetesEndpoints({
+async function kubernetesEndpoints({
   transport,
   port,
   advertiseAddress,

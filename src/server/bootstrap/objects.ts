@@ -55,7 +55,7 @@ export async function bootstrapObjects(options: BootstrapOptions): Promise<void>
   await Promise.all(apiServices().map((object) => ensureOrTell(options, object)));
 }
 
-export function pathOf(catalog: Catalog, object: KubeObject): { readonly collection: string; readonly self: string } {
+function pathOf(catalog: Catalog, object: KubeObject): { readonly collection: string; readonly self: string } {
   const { group, version } = parseApiVersion(object.apiVersion);
   const served = catalog.kind(group, version, object.kind);
   if (served === undefined) throw new Error(`${object.apiVersion} ${object.kind} is not served`);

@@ -36,7 +36,7 @@ const reserved: ReadonlySet<string> = new Set(
 );
 
 /** A field's name as expressions write it; undefined for names that cannot be written. */
-export function escapeName(name: string): string | undefined {
+function escapeName(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`;
   const escaped = name.replaceAll(
     /__|[.\-/]/g,

@@ -22,7 +22,7 @@ export interface Encoded {
 }
 
 /** Any plain object, without caching. */
-export function encodeValue(value: unknown, form: Form): Buffer {
+function encodeValue(value: unknown, form: Form): Buffer {
   switch (form.media) {
     case 'protobuf':
       return protobufOf(value);

@@ -20,7 +20,7 @@ import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
 
 /** What a request body may have (upstream's limit for JSON and protobuf alike). */
-export const bodyLimit = 3 * 1024 * 1024;
+const bodyLimit = 3 * 1024 * 1024;
 /** Shorter answers are not worth compressing. */
 const gzipAbove = 128 * 1024;
 

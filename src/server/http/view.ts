@@ -14,12 +14,6 @@ import { versionView } from './version-view.ts';
 type Metadata = Readonly<Record<string, unknown>>;
 
 /** Seconds, minutes, hours, days: the largest that tells enough, as kubectl's AGE column shows it. */
-export function ageText(from: string | undefined, nowMs: number): string {
-  if (from === undefined || from === null) return '<unknown>';
-  const ms = Date.parse(from);
-  return Number.isNaN(ms) ? '<invalid>' : durationText(nowMs - ms);
-}
-
 export function durationText(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
   if (seconds < -1) return '<invalid>';

@@ -35,7 +35,7 @@ function note(request: ApiRequest, isAllowed: boolean, reason: string): void {
 const selective: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
 /** A list or watch of one name is judged as if it named it: `resourceNames` and nodes' own rights work for it. */
-export function attributesFor({ user, info, query }: ApiRequest): Attributes {
+function attributesFor({ user, info, query }: ApiRequest): Attributes {
   const attributes = attributesOf(user, info);
   if (!selective.has(info.verb) || info.name !== '') return attributes;
   const fields = fieldsOf(query.get('fieldSelector'));

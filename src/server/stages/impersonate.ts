@@ -134,7 +134,7 @@ function wantedBy(request: ApiRequest): Wanted | undefined {
   };
 }
 
-export function impersonateStage(authorizers: readonly Authorizer[]): Stage {
+function impersonateStage(authorizers: readonly Authorizer[]): Stage {
   const lastMode = new Map<string, Mode>();
 
   /** What is missing; undefined when all is allowed. */

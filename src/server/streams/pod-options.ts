@@ -89,7 +89,7 @@ export function logPath(pod: Frozen<Pod>, container: string, query: URLSearchPar
   return `/containerLogs/${podPath(pod)}/${encodeURIComponent(container)}${params === '' ? '' : `?${params}`}`;
 }
 
-export function logParams(query: URLSearchParams, podName: string): URLSearchParams {
+function logParams(query: URLSearchParams, podName: string): URLSearchParams {
   const params = new URLSearchParams();
   const errors: FieldError[] = [];
   for (const name of ['follow', 'previous', 'timestamps', 'insecureSkipTLSVerifyBackend'])

@@ -29,7 +29,7 @@ function portNumber(text: string): number | undefined {
 }
 
 /** Loopback and link-local addresses are the API server's own neighbourhood, not the cluster's. */
-export function refuseUnproxyable(host: string): void {
+function refuseUnproxyable(host: string): void {
   if (/^(127\.|169\.254\.|0\.|22[4-9]\.|23\d\.)/.test(host) || /^(::1?$|fe[89ab])/i.test(host) || host === 'localhost')
     throw badRequest('address not allowed');
 }

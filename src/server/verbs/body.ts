@@ -1,5 +1,5 @@
 // Owns reading the body of a request as an object: media type, size, shape, unknown fields. Decides nothing about its meaning.
-import { badRequest, statusError } from '../../api/status-error.ts';
+import { badRequest } from '../../api/status-error.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
@@ -91,11 +91,4 @@ export function checkKind(
 
 function versionOf(apiVersion: unknown): string {
   return typeof apiVersion === 'string' ? apiVersion : '';
-}
-
-export function unsupportedMedia(type: string, supported: readonly string[]): Error {
-  return statusError(
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')} (not ${type})`,
-  );
 }

@@ -22,7 +22,7 @@ export interface Decoded {
 /** Names a kind that a body is expected to be. */
 export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode'>;
 
-export const readableTypes: readonly string[] = [
+const readableTypes: readonly string[] = [
   'application/json',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',

@@ -29,11 +29,11 @@ const scaleVerbs: Readonly<Record<string, Verb>> = { get: getScale, update: writ
 
 const needsName: ReadonlySet<string> = new Set(['update', 'patch']);
 
-export function methodNotAllowed(): Error {
+function methodNotAllowed(): Error {
   return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
 
-export function noSuchResource(): Error {
+function noSuchResource(): Error {
   return statusError('NotFound', 'the server could not find the requested resource', {});
 }
 

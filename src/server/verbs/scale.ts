@@ -50,7 +50,7 @@ function selectorText(value: unknown): string | undefined {
 }
 
 /** `lenient`: missing replicas are none, as they are to writers. */
-export function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): Scale {
+function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): Scale {
   const paths = served.resource.scale ?? usual;
   const replicas = read(object, paths.specReplicas);
   if (replicas === undefined && served.custom && !lenient)

@@ -7,7 +7,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return rest;
 });
 
-export function tableCrc32(bytes: Uint8Array): number {
+function tableCrc32(bytes: Uint8Array): number {
   let rest = 0xffffffff;
   for (let at = 0; at < bytes.length; at++) rest = table[(rest ^ bytes[at]!) & 0xff]! ^ (rest >>> 8);
   return (rest ^ 0xffffffff) >>> 0;

@@ -30,7 +30,7 @@ export function rangeRequest(range: KeyRange, options: RangeOptions = {}): Init<
   };
 }
 
-export function pairOf(kv: EtcdKeyValue): KeyValue {
+function pairOf(kv: EtcdKeyValue): KeyValue {
   return {
     key: textOf(kv.key),
     value: kv.value,

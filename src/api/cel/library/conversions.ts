@@ -83,7 +83,7 @@ export function durationText({ nanos }: CelDuration): string {
   return `${sign}${size / 1_000_000_000n}${fraction === 0n ? '' : `.${String(fraction).padStart(9, '0').replace(/0+$/, '')}`}s`;
 }
 
-export function readTimestamp(text: string): CelTimestamp {
+function readTimestamp(text: string): CelTimestamp {
   const instant = parsed(text, 'google.protobuf.Timestamp', parseInstant);
   return checkedTimestamp(BigInt(instant.seconds) * 1_000_000_000n + BigInt(instant.nanos));
 }

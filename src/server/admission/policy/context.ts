@@ -48,7 +48,7 @@ function requestJson(request: AdmissionRequest, as: Served): Readonly<Record<str
 }
 
 /** Answers `authorizer...check()`. Authorizers far away cannot be asked within an expression: that is an error of the check. */
-export function decideFor(authorizers: readonly Authorizer[], asking: UserInfo): Decide {
+function decideFor(authorizers: readonly Authorizer[], asking: UserInfo): Decide {
   return (question, verb) => {
     const [, , namespace, name] = question.user?.split(':') ?? [];
     const user: UserInfo =

@@ -214,7 +214,7 @@ function messageOf({ message, messageProgram, expression }: Validation, variable
 }
 
 /** `reason` decides the code too, unless one is given. */
-export function refusalStatus(
+function refusalStatus(
   request: AdmissionRequest,
   text: string,
   cause: string,

@@ -21,7 +21,7 @@ interface DefinitionRules {
 let rules: DefinitionRules | undefined;
 
 /** Schemas, patterns and CEL are much code, which a server without custom kinds never needs. */
-export async function loadDefinitionRules(): Promise<void> {
+async function loadDefinitionRules(): Promise<void> {
   rules ??= await import('../../custom/definition-rules.ts');
 }
 

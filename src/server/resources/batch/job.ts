@@ -27,7 +27,7 @@ const generated: readonly (readonly [label: string, value: (job: Frozen<Job>) =>
 const unlimited = 2147483647;
 
 /** Jobs and the templates of cron jobs; without completions and parallelism it is one pod. */
-export function applyJobSpecDefaults(spec: JobSpec): void {
+function applyJobSpecDefaults(spec: JobSpec): void {
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : unlimited;

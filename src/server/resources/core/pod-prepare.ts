@@ -38,7 +38,7 @@ function dropUsers(items: { user?: number }[] | undefined): void {
   for (const item of items ?? []) delete item.user;
 }
 
-export const allContainers = (spec: PodSpec): Container[] => [
+const allContainers = (spec: PodSpec): Container[] => [
   ...(spec.initContainers ?? []),
   ...(spec.containers ?? []),
   ...(spec.ephemeralContainers ?? []),

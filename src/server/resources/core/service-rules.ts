@@ -210,7 +210,7 @@ function validateSourceRanges(problems: Problems, spec: Spec, annotation: string
   }
 }
 
-export function validateClass(problems: Problems, spec: Spec): void {
+function validateClass(problems: Problems, spec: Spec): void {
   const name = spec.loadBalancerClass;
   if (name === undefined) return;
   if (spec.type === 'LoadBalancer') problems.each('spec.loadBalancerClass', name, qualifiedName(name));

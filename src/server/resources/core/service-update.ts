@@ -6,9 +6,6 @@ import { isExternal, needsHealthCheck } from './service-rules.ts';
 
 type Spec = Service['spec'];
 
-export const hasNodePorts = ({ type, allocateLoadBalancerNodePorts }: Frozen<Spec>): boolean =>
-  type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false);
-
 const mayHaveNodePorts = ({ type }: Frozen<Spec>): boolean => type === 'NodePort' || type === 'LoadBalancer';
 
 /** The single address and the list are two spellings of one thing: whichever the client changed counts. */

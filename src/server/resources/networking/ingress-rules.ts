@@ -51,7 +51,7 @@ function validatePath(problems: Problems, here: string, { path = '', pathType }:
   }
 }
 
-export function validateBackend(problems: Problems, path: string, backend: Frozen<IngressBackend>): void {
+function validateBackend(problems: Problems, path: string, backend: Frozen<IngressBackend>): void {
   const { resource, service } = backend;
   if (resource && service) return problems.invalid(path, '', 'cannot set both resource and service backends');
   if (resource) return validateTypedReference(problems, `${path}.resource`, resource);
