@@ -1,5 +1,5 @@
 // Owns upstream's flag syntax (pflag): --name=value, --name value, --switch, lists, maps, durations. Reads no environment.
-import { parseDuration } from '../api/time.ts';
+import { formatDuration, parseDuration } from '../api/time.ts';
 
 export type FlagType = 'text' | 'number' | 'switch' | 'duration' | 'list' | 'map';
 
@@ -52,6 +52,24 @@ export function parseFlags<const T extends FlagTable>(table: T, args: readonly s
     return [name, given.length === 0 ? undefined : read(name, flag.type, given)] as const;
   });
   return Object.fromEntries(entries) as Values<T>;
+}
+
+/** Values as pflag prints them: "[a,b]", "1h0m0s", "A=true,B=false". Flags that are not set are left out. */
+export function flagTexts<T extends FlagTable>(table: T, values: Values<T>): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [name, { type }] of Object.entries(table)) {
+    const value: unknown = values[name];
+    if (value === undefined) continue;
+    if (type === 'list') texts[name] = `[${(value as FlagValues['list']).join(',')}]`;
+    else if (type === 'duration') texts[name] = formatDuration(BigInt(Math.round((value as number) * 1e6)));
+    else if (type === 'map')
+      texts[name] = [...(value as FlagValues['map'])]
+        .map(([key, inner]) => `${key}=${inner}`)
+        .sort()
+        .join(',');
+    else texts[name] = String(value);
+  }
+  return texts;
 }
 
 function read(name: string, type: FlagType, given: readonly string[]): FlagValues[FlagType] {

@@ -24,6 +24,7 @@ test('only what was given has a value', async () => {
   assert.deepEqual(settings.apiServer, {
     serviceAccounts: {},
     eventTtlSeconds: 7200,
+    flags: { 'enable-admission-plugins': '[NodeRestriction]', 'event-ttl': '2h0m0s' },
     enableAdmissionPlugins: ['NodeRestriction'],
   });
   assert.deepEqual(settings.controllerManager, {

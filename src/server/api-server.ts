@@ -29,26 +29,23 @@ import { Allocations } from './services/allocations.ts';
 import { announcedRanges } from './services/announced-ranges.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
-import { openApiPaths } from './openapi.ts';
 import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { reloadCount } from './reload.ts';
 import { startReloads } from './reloads.ts';
 import { type Limit, limitStage } from './stages/limit.ts';
 import { Encryption } from './storage/encryption/encryption.ts';
-import { openIdPaths } from './openid.ts';
 import { impersonation } from './stages/impersonate.ts';
 import { customKinds } from './custom/definitions.ts';
 import { feed } from './cache/feed.ts';
 import { httpTransport } from './http/transport.ts';
 import { inProcessTransport } from './in-process.ts';
 import { bootstrapObjects } from './bootstrap/objects.ts';
-import { discoveryPaths } from './discovery/paths.ts';
-import { everywhere, healthPaths, storeCheck } from './health.ts';
+import { everywhere, storeCheck } from './health.ts';
 import type { Milestone } from './health-checks.ts';
 import { healthChecks } from './health-checks.ts';
-import { exactPaths, json, pathsStage, plainText, rootPaths } from './paths.ts';
-import { version } from './version.ts';
+import { otherPaths } from './other-paths.ts';
+import { pathsStage } from './paths.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import { pipeline } from './pipeline.ts';
@@ -199,18 +196,17 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     impersonation(authorizers),
     limit.stage,
     authorizeStage(authorizers, noting !== undefined),
-    pathsStage([
-      discoveryPaths(catalog, () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`),
-      rootPaths(catalog, checks),
-      ...(limit.debug === undefined ? [] : [limit.debug]),
-      healthPaths(checks),
-      openApiPaths(catalog),
-      exactPaths({
-        '/version': () => json(version),
-        ...openIdPaths(accounts),
-        '/metrics': () => plainText(deps.metrics?.text() ?? ''),
+    pathsStage(
+      otherPaths({
+        catalog,
+        checks,
+        options,
+        deps,
+        accounts,
+        address: () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`,
+        more: limit.debug === undefined ? [] : [limit.debug],
       }),
-    ]),
+    ),
     negotiateStage(options.featureGates?.['CBORServingAndStorage']),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];

@@ -1,4 +1,5 @@
 // Owns /healthz, /livez and /readyz: named checks, each answering by itself or in a list.
+import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { PathHandler } from './paths.ts';
@@ -54,16 +55,31 @@ function answers(store: Store, clock: Clock): Promise<string | undefined> {
   });
 }
 
-export function healthPaths(checks: readonly HealthCheck[]): PathHandler {
+/** `slis`: how each check fares, told at /metrics/slis. */
+export function healthPaths(checks: readonly HealthCheck[], slis?: MetricsRegistry): PathHandler {
+  const now = slis?.gauges(
+    'kubernetes_healthcheck',
+    'Whether a check found everything well when it was last made: 1 or 0.',
+    ['name', 'type'],
+  );
+  const total = slis?.counters('kubernetes_healthchecks_total', 'Checks by what they found.', [
+    'name',
+    'status',
+    'type',
+  ]);
+  const tell = (endpoint: string, name: string, isWell: boolean): void => {
+    now?.of(name, endpoint).set(isWell ? 1 : 0);
+    total?.of(name, isWell ? 'success' : 'error', endpoint).inc();
+  };
   return (request) => {
     const parts = request.info.path.split('/').slice(1);
     const [endpoint, ...rest] = parts;
     if (endpoint !== 'healthz' && endpoint !== 'livez' && endpoint !== 'readyz') return undefined;
     const mine = checks.filter(({ on }) => on.includes(endpoint));
-    if (rest.length === 0) return overall(endpoint, mine, request);
+    if (rest.length === 0) return overall(endpoint, mine, request, tell);
     if (rest.at(-1) === '') rest.pop();
     const one = mine.find(({ name }) => name === rest.join('/'));
-    return one === undefined ? undefined : overall(endpoint, [one], request, true);
+    return one === undefined ? undefined : overall(endpoint, [one], request, tell, true);
   };
 }
 
@@ -71,6 +87,7 @@ async function overall(
   endpoint: string,
   checks: readonly HealthCheck[],
   request: ApiRequest,
+  tell: (endpoint: string, name: string, isWell: boolean) => void,
   single = false,
 ): Promise<ApiAnswer> {
   const excluded = new Set(request.query.getAll('exclude'));
@@ -82,6 +99,7 @@ async function overall(
       continue;
     }
     const problem = await check();
+    tell(endpoint, name, problem === undefined);
     if (single && problem !== undefined) return plainText(`internal server error: ${problem}\n`, 500);
     if (problem === undefined) lines.push(`[+]${name} ok`);
     else {

@@ -117,6 +117,10 @@ export interface ApiServerOptions {
   readonly maxInflight?: number;
   /** --encryption-provider-config: values are encrypted at rest. */
   readonly encryption?: EncryptionOptions;
+  /** --profiling: profiles under /debug/pprof, for those who may; default true. */
+  readonly profiling?: boolean;
+  /** What /flagz tells: flags with their values in Go's way of writing. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** --feature-gates: those that are set. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */

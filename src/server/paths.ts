@@ -20,22 +20,31 @@ export function pathsStage(handlers: readonly PathHandler[]): Stage {
   };
 }
 
-/** The list of paths at the root, sorted. */
-export function rootPaths(catalog: Catalog, checks: readonly HealthCheck[]): PathHandler {
+/** All paths that are told at the root, sorted. */
+export function listedPaths(
+  catalog: Catalog,
+  checks: readonly HealthCheck[],
+  more: readonly string[] = [],
+): () => string[] {
   const health = checks.flatMap(({ name, on }) => on.map((endpoint) => `/${endpoint}/${name}`));
-  return (request) => {
-    const { path } = request.info;
-    if (path !== '/' && path !== '/index.html' && path !== '') return undefined;
+  return () => {
     const groups = catalog.groups().filter(({ name }) => name !== '');
-    const paths = [
+    return [
       ...known,
       ...health,
+      ...more,
       ...groups.flatMap(({ name, versions }) => [
         `/apis/${name}`,
         ...versions.map((version) => `/apis/${name}/${version}`),
       ]),
     ].sort();
-    return json({ paths });
+  };
+}
+
+export function rootPaths(paths: () => readonly string[]): PathHandler {
+  return (request) => {
+    const { path } = request.info;
+    return path === '/' || path === '/index.html' || path === '' ? json({ paths: paths() }) : undefined;
   };
 }
 
@@ -44,7 +53,6 @@ const known: readonly string[] = [
   '/api',
   '/api/v1',
   '/apis',
-  '/flagz',
   '/healthz',
   '/livez',
   '/metrics',
@@ -54,7 +62,6 @@ const known: readonly string[] = [
   '/openapi/v3/',
   '/openid/v1/jwks',
   '/readyz',
-  '/statusz',
   '/version',
 ];
 

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
-import type { FlagTable, Values } from '../../cli/flags.ts';
+import { flagTexts, type FlagTable, type Values } from '../../cli/flags.ts';
 import { apiServer } from '../../server/api-server.ts';
 import type { ApiServerOptions } from '../../server/options.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
@@ -126,7 +126,7 @@ export const apiServerFlags = {
   'max-mutating-requests-inflight': { type: 'number', help: 'writes at once', default: '200' },
   'max-requests-inflight': { type: 'number', help: 'reads at once', default: '400' },
   'min-request-timeout': { type: 'number', help: 'seconds that a watch lasts at least', default: '1800' },
-  profiling: unneeded('profiles under /debug/pprof', "node's own inspector is used instead", 'switch'),
+  profiling: { type: 'switch', help: "profiles under /debug/pprof, in the forms of node's tools", default: 'true' },
   'proxy-client-cert-file': { type: 'text', help: 'client certificate for aggregated servers and webhooks' },
   'proxy-client-key-file': { type: 'text', help: 'its key' },
   'requestheader-allowed-names': { type: 'list', help: 'common names of front proxies' },
@@ -274,6 +274,8 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       disableAdmissionPlugins: flags['disable-admission-plugins'],
       eventTtlSeconds: eventTtl === undefined ? undefined : eventTtl / 1000,
       featureGates: featureGates(flags['feature-gates']),
+      flags: flagTexts(apiServerFlags, flags),
+      profiling: flags.profiling,
       minRequestTimeoutSeconds: flags['min-request-timeout'],
       maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
       priorityAndFairness: flags['enable-priority-and-fairness'],

@@ -1,0 +1,72 @@
+// Owns the list of everything served that is no resource: discovery, health, OpenAPI, version, metrics, pages for debugging.
+import type { MetricsRegistry } from '../base/metrics.ts';
+import { metricsRegistry } from '../base/metrics.ts';
+import { discoveryPaths } from './discovery/paths.ts';
+import { healthPaths } from './health.ts';
+import type { HealthCheck } from './health.ts';
+import { openApiPaths } from './openapi.ts';
+import { openIdPaths } from './openid.ts';
+import type { ApiServerDeps, ApiServerOptions } from './options.ts';
+import { exactPaths, json, listedPaths, rootPaths } from './paths.ts';
+import type { PathHandler } from './paths.ts';
+import { profilePaths } from './profiles.ts';
+import type { ApiAnswer } from './request.ts';
+import type { Catalog } from './served/served.ts';
+import { version } from './version.ts';
+import { zpages } from './zpages.ts';
+
+export interface OtherPathsOptions {
+  readonly catalog: Catalog;
+  readonly checks: readonly HealthCheck[];
+  readonly options: ApiServerOptions;
+  readonly deps: ApiServerDeps;
+  readonly accounts: Parameters<typeof openIdPaths>[0];
+  /** "host:port" that clients reach the server by. */
+  readonly address: () => string;
+  /** More that answers for paths of its own. */
+  readonly more: readonly PathHandler[];
+}
+
+export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
+  const { catalog, checks, options, deps, accounts, address, more } = parts;
+  const slis = metricsRegistry();
+  const pages = [
+    ...(options.featureGates?.['ComponentFlagz'] === false ? [] : ['/flagz']),
+    ...(options.featureGates?.['ComponentStatusz'] === false ? [] : ['/statusz']),
+  ];
+  const listed = listedPaths(catalog, checks, pages);
+  const shown = zpages({
+    component: 'kube-apiserver',
+    clock: deps.clock,
+    random: deps.random,
+    flags: options.flags ?? {},
+    binaryVersion: version.gitVersion.slice(1),
+    emulationVersion: `${version.emulationMajor}.${version.emulationMinor}`,
+    minimumCompatibilityVersion: `${version.minCompatibilityMajor}.${version.minCompatibilityMinor}`,
+    paths: listed,
+  });
+  return [
+    discoveryPaths(catalog, address),
+    rootPaths(listed),
+    ...more,
+    healthPaths(checks, slis),
+    openApiPaths(catalog),
+    (request) => (pages.includes(request.info.path) ? shown(request) : undefined),
+    ...(options.profiling === false ? [] : [profilePaths(deps.clock)]),
+    exactPaths({
+      '/version': () => json(version),
+      ...openIdPaths(accounts),
+      '/metrics': () => scrape(deps.metrics),
+      '/metrics/slis': () => scrape(slis),
+    }),
+  ];
+}
+
+function scrape(metrics: MetricsRegistry | undefined): ApiAnswer {
+  return {
+    type: 'bytes',
+    code: 200,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    body: metrics?.text() ?? '',
+  };
+}

@@ -1,0 +1,128 @@
+// Owns /statusz and /flagz: what runs here since when, and with which flags, for people and as versioned objects (KEP-4827, KEP-4828).
+import { formatTime } from '../api/time.ts';
+import { freeze } from '../api/meta.ts';
+import { statusError } from '../api/status-error.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { randomInteger } from '../base/random.ts';
+import { acceptHeader, mediaTypes, parseAccept, wantsPretty } from './http/form.ts';
+import type { PathHandler } from './paths.ts';
+import { plainText } from './paths.ts';
+import type { ApiAnswer, ApiRequest } from './request.ts';
+
+export interface ZpagesOptions {
+  readonly component: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Names with their values as upstream prints them. */
+  readonly flags: Readonly<Record<string, string>>;
+  readonly binaryVersion: string;
+  /** "1.37" */
+  readonly emulationVersion: string;
+  readonly minimumCompatibilityVersion: string;
+  /** Everything served at the root. */
+  readonly paths: () => readonly string[];
+}
+
+const group = 'config.k8s.io';
+const versions: ReadonlySet<string> = new Set(['v1alpha1', 'v1beta1']);
+/** Each answer in text has another one: nobody is to read it by program. */
+const delimiters = [':', ': ', '=', ' '];
+const warning =
+  'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
+/** The API's own paths help nobody to find faults. */
+const notForDebugging: ReadonlySet<string> = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
+
+export function zpages(options: ZpagesOptions): PathHandler {
+  const { component, clock, random, flags } = options;
+  const startMs = clock.now();
+  const title = (page: string): string => `\n${component} ${page}\n${warning}\n`;
+  const delimiter = (): string => delimiters[randomInteger(random, delimiters.length)]!;
+  const head = (kind: string, version: string) => ({
+    kind,
+    apiVersion: `${group}/${version}`,
+    metadata: { name: component },
+  });
+
+  function statusz(version: string): object {
+    const { binaryVersion, emulationVersion, minimumCompatibilityVersion } = options;
+    return {
+      ...head('Statusz', version),
+      startTime: formatTime(Math.floor(startMs / 1000)),
+      uptimeSeconds: Math.max(0, Math.floor((clock.now() - startMs) / 1000)),
+      goVersion: `node ${process.version}`,
+      binaryVersion,
+      emulationVersion,
+      ...(version !== 'v1alpha1' && { minimumCompatibilityVersion }),
+      paths: folders(options.paths()),
+    };
+  }
+
+  function statuszText(): string {
+    const by = delimiter();
+    const lines: readonly (readonly [string, string])[] = [
+      ['Started', unixDate(startMs)],
+      ['Up', uptime(clock.now() - startMs)],
+      ['Go version', `node ${process.version}`],
+      ['Binary version', options.binaryVersion],
+      ['Emulation version', options.emulationVersion],
+      ['Paths', folders(options.paths()).join(' ')],
+    ];
+    return `${title('statusz')}\n${lines.map(([name, value]) => `${name}${by} ${value}\n`).join('')}`;
+  }
+
+  function flagzText(): string {
+    const by = delimiter();
+    const names = Object.keys(flags).sort();
+    return `${title('flagz')}${names.map((name) => `${name}${by}${flags[name]}\n`).join('')}`;
+  }
+
+  return (request) => {
+    switch (request.info.path) {
+      case '/statusz':
+        return answer(request, 'Statusz', statuszText, statusz);
+      case '/flagz':
+        return answer(request, 'Flagz', flagzText, (version) => ({ ...head('Flagz', version), flags }));
+      default:
+        return undefined;
+    }
+  };
+}
+
+/** Text by default; the object only for those who name its group, version and kind. */
+function answer(request: ApiRequest, kind: string, text: () => string, object: (version: string) => object): ApiAnswer {
+  const accept = acceptHeader(request)?.trim() ?? '';
+  if (accept === '') return plainText(text());
+  for (const { type, parameters } of parseAccept(accept)) {
+    const as = parameters.get('as');
+    if (as === undefined && (type === 'text/plain' || type === 'text/*' || type === '*/*')) return plainText(text());
+    const media = type === mediaTypes.json || type === '*/*' ? 'json' : type === mediaTypes.yaml ? 'yaml' : undefined;
+    const version = parameters.get('v') ?? '';
+    if (media === undefined || as !== kind || parameters.get('g') !== group || !versions.has(version)) continue;
+    request.form = { media, asVersion: 'v1', pretty: wantsPretty(request) };
+    return { type: 'object', code: 200, object: freeze(object(version)) as object };
+  }
+  throw statusError(
+    'NotAcceptable',
+    'only the following media types are accepted: application/json, application/yaml, text/plain',
+    {},
+  );
+}
+
+/** The first parts of paths, each once. */
+function folders(paths: readonly string[]): string[] {
+  const found = new Set(paths.map((path) => `/${path.split('/')[1] ?? ''}`));
+  return [...found].filter((path) => path !== '/' && !notForDebugging.has(path)).sort();
+}
+
+function uptime(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${Math.floor(seconds / 3600)} hr ${two(Math.floor(seconds / 60) % 60)} min ${two(seconds % 60)} sec`;
+}
+
+/** "Mon Jan  2 15:04:05 UTC 2006" */
+function unixDate(ms: number): string {
+  const [day, date, month, year, time] = new Date(ms).toUTCString().replace(',', '').split(' ');
+  return `${day} ${month} ${String(Number(date)).padStart(2, ' ')} ${time} UTC ${year}`;
+}
