@@ -25,6 +25,8 @@ test('only what was given has a value', async () => {
     serviceAccounts: {},
     eventTtlSeconds: 7200,
     flags: { 'enable-admission-plugins': '[NodeRestriction]', 'event-ttl': '2h0m0s' },
+    defaultTolerationSeconds: {},
+    reread: {},
     enableAdmissionPlugins: ['NodeRestriction'],
   });
   assert.deepEqual(settings.controllerManager, {
