@@ -1,7 +1,7 @@
 // Owns /debug/pprof: profiles of this process under upstream's paths, in the forms that node's tools read. One at a time.
 import { Session } from 'node:inspector';
 import { getHeapSnapshot } from 'node:v8';
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { badRequest, statusError } from '../api/status-error.ts';
 import type { PathHandler } from './paths.ts';
 import { plainText } from './paths.ts';
@@ -72,13 +72,12 @@ export function profilePaths(clock: Clock): PathHandler {
 
   function pause(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      let timer: Timer | undefined;
       const end = (): void => {
-        timer?.cancel();
+        timer.cancel();
         signal.removeEventListener('abort', end);
         resolve();
       };
-      timer = clock.after(ms, end);
+      const timer = clock.after(ms, end);
       signal.addEventListener('abort', end, { once: true });
     });
   }
