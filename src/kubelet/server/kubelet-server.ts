@@ -1,6 +1,7 @@
 // Owns the kubelet's HTTPS port: logs, exec, attach, port-forward, pods, health, figures. Every request is authorized first.
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { isStatusError, statusError, type StatusError } from '../../api/status-error.ts';
@@ -8,6 +9,7 @@ import { maybeMillisOf } from '../../api/time.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { HttpExchange } from '../../wire/http-exchange.ts';
 import { type HttpListener, httpListener } from '../../wire/http-listener.ts';
+import { refuseUpgrade, proxyUpgrade } from '../../wire/streams/upgrade.ts';
 import type { KubeletRequestInfo, KubeletServerOptions } from '../options.ts';
 import type { NodeContext } from '../pod/node-context.ts';
 import { allContainersOf, type FrozenPod } from '../pod/pod-words.ts';
@@ -16,7 +18,6 @@ import { messageOf } from '../runtime/images.ts';
 import { newest, type RuntimeContainer } from '../runtime/runtime-pod.ts';
 import { type LogOptions, readLogs } from './logs.ts';
 import type { statsReporter } from './stats.ts';
-import { proxyUpgrade, refuse } from './upgrade-proxy.ts';
 
 export interface KubeletServerDeps {
   readonly node: NodeContext;
@@ -277,11 +278,24 @@ async function upgrade(
   try {
     const certificate = tls.authorized ? tls.getPeerX509Certificate() : undefined;
     await authorize(options, infoOf(message.method ?? 'GET', path, message.headers.authorization, certificate));
-    proxyUpgrade(message, socket, head, await streamUrl(deps, decodePath(path), new URLSearchParams(query)));
+    const target = new URL(await streamUrl(deps, decodePath(path), new URLSearchParams(query)));
+    await proxyUpgrade(message, socket, head, {
+      connect: () => dialRuntime(target),
+      host: target.host,
+      path: `${target.pathname}${target.search}`,
+    });
   } catch (error) {
     const code = isStatusError(error) ? (error as StatusError).code : 500;
-    refuse(socket, code, messageOf(error));
+    refuseUpgrade(socket, code, 'text/plain; charset=utf-8', `${messageOf(error)}\n`);
   }
+}
+
+/** The runtime's streaming server listens on loopback; it knows its callers by the token in the path. */
+function dialRuntime({ hostname, port }: URL): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () => resolve(socket));
+    socket.once('error', reject);
+  });
 }
 
 const isOn = (value: string | null): boolean => value === '1' || value === 'true';
