@@ -3,13 +3,13 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
+  ServiceReference,
 } from '../../api/generated/apiextensions.v1.ts';
-import { forbidden, invalid, notSupported, required, tooMany } from '../../api/field-error.ts';
+import { forbidden, invalid, notSupported, required } from '../../api/field-error.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { isDNS1035Label, isDNS1123Subdomain } from '../../api/names.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
-import { JsonPathError, jsonPath } from './json-path.ts';
 import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
 import { isKnownFormat } from './formats.ts';
 import { isProps } from './structural.ts';
@@ -32,19 +32,20 @@ export function validateDefinition(next: Definition, prev: Definition | undefine
   if (prev !== undefined) errors.push(...immutable(next, prev));
   errors.push(...storedVersions(status?.storedVersions ?? [], spec.versions ?? []));
   errors.push(...approval(next, prev));
+  if (spec.preserveUnknownFields === true && prev?.spec.preserveUnknownFields !== true)
+    errors.push(
+      invalid(
+        'spec.preserveUnknownFields',
+        true,
+        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      ),
+    );
   return errors;
 }
 
 /** What a status may say is not compared with the spec, as upstream has it. */
 export function validateDefinitionStatus({ status }: Definition): FieldError[] {
-  const errors: FieldError[] = [];
-  const { plural = '', kind = '' } = status?.acceptedNames ?? { plural: '', kind: '' };
-  if (plural !== '')
-    for (const text of isDNS1035Label(plural)) errors.push(invalid('status.acceptedNames.plural', plural, text));
-  if (kind !== '')
-    for (const text of isDNS1035Label(kind.toLowerCase()))
-      errors.push(invalid('status.acceptedNames.kind', kind, text));
-  return errors;
+  return nameForms(status?.acceptedNames, 'status.acceptedNames');
 }
 
 /** Formats that nobody checks are most likely mistakes. */
@@ -126,35 +127,44 @@ function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
   if (scope === '') errors.push(required('spec.scope'));
   else if (scope !== 'Cluster' && scope !== 'Namespaced')
     errors.push(notSupported('spec.scope', scope, ['Cluster', 'Namespaced']));
-  if (spec.preserveUnknownFields === true)
-    errors.push(
-      invalid(
-        'spec.preserveUnknownFields',
-        true,
-        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
-      ),
-    );
-  errors.push(...names(spec), ...versions(spec, prev), ...conversion(spec));
+  const { versions: all = [] } = spec;
+  all.forEach(({ schema }, at) => {
+    if (schema?.openAPIV3Schema === undefined)
+      errors.push(required(`spec.versions[${at}].schema.openAPIV3Schema`, 'schemas are required'));
+  });
+  const shared = sharedBy(all);
+  errors.push(
+    ...versions(spec, prev, shared),
+    ...names(spec),
+    ...sharedErrors(spec, prev, shared),
+    ...conversion(spec),
+  );
   return errors;
 }
 
 function names({ names: given }: Spec): FieldError[] {
   const errors: FieldError[] = [];
-  const label = (field: string, value: string | undefined, shown = value): void => {
-    if (value === undefined || value === '') errors.push(required(`spec.names.${field}`));
-    else {
-      const wrong = isDNS1035Label(value);
-      if (wrong.length > 0) errors.push(invalid(`spec.names.${field}`, shown, wrong.join(',')));
-    }
+  for (const field of ['plural', 'singular', 'kind', 'listKind'] as const)
+    if (!given?.[field]) errors.push(required(`spec.names.${field}`));
+  return [...errors, ...nameForms(given, 'spec.names')];
+}
+
+/** The forms of names that are there; also of a status. */
+function nameForms(given: Partial<Spec['names']> | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const label = (field: string, value: string, shown = value): void => {
+    const wrong = isDNS1035Label(value);
+    if (wrong.length > 0) errors.push(invalid(`${path}.${field}`, shown, wrong.join(',')));
   };
-  label('plural', given?.plural);
-  label('singular', given?.singular);
-  label('kind', given?.kind?.toLowerCase(), given?.kind);
-  label('listKind', given?.listKind?.toLowerCase(), given?.listKind);
-  given?.shortNames?.forEach((name, at) => label(`shortNames[${at}]`, name));
-  given?.categories?.forEach((name, at) => label(`categories[${at}]`, name));
-  if (given?.kind && given.kind === given.listKind)
-    errors.push(invalid('spec.names.listKind', given.listKind, 'kind and listKind may not be the same'));
+  const { plural, singular, kind, listKind, shortNames, categories } = given ?? {};
+  if (plural) label('plural', plural);
+  if (singular) label('singular', singular);
+  if (kind) label('kind', kind.toLowerCase(), kind);
+  if (listKind) label('listKind', listKind.toLowerCase(), listKind);
+  shortNames?.forEach((name, at) => label(`shortNames[${at}]`, name));
+  if (kind && kind === listKind)
+    errors.push(invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same'));
+  categories?.forEach((name, at) => label(`categories[${at}]`, name));
   return errors;
 }
 
@@ -177,54 +187,60 @@ function sharedBy(all: readonly Version[]): Shared {
   };
 }
 
-function versions({ versions: all = [] }: Spec, prev: Spec | undefined): FieldError[] {
+function versions({ versions: all = [] }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
   const errors: FieldError[] = [];
-  if (new Set(all.map(({ name }) => name)).size < all.length)
-    errors.push(invalid('spec.versions', '', 'must contain unique version names'));
-  if (all.filter(({ storage }) => storage).length !== 1)
-    errors.push(invalid('spec.versions', '', 'must have exactly one version marked as storage version'));
-  if (all.length === 0) return errors;
-  const shared = sharedBy(all);
   all.forEach((version, at) => {
     const path = `spec.versions[${at}]`;
     const wrong = isDNS1035Label(version.name ?? '');
     if (wrong.length > 0) errors.push(invalid(`${path}.name`, version.name, wrong.join(',')));
     errors.push(...deprecation(version, path));
-    if (version.schema?.openAPIV3Schema === undefined) {
-      errors.push(required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));
-    } else if (at === 0 || !shared.schema) {
-      const before = prev?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
-      const place = shared.schema ? 'spec.validation.openAPIV3Schema' : `${path}.schema.openAPIV3Schema`;
-      errors.push(...validateSchema(version.schema.openAPIV3Schema, before, place));
-    }
-    if (at === 0 || !shared.subresources)
-      errors.push(...subresources(version, shared.subresources ? 'spec.subresources' : `${path}.subresources`));
-    if (at === 0 || !shared.additionalPrinterColumns)
-      errors.push(
-        ...columns(
-          version,
-          shared.additionalPrinterColumns ? 'spec.additionalPrinterColumns' : `${path}.additionalPrinterColumns`,
-        ),
-      );
-    if (at === 0 || !shared.selectableFields)
-      errors.push(
-        ...selectableFieldErrors(
-          version,
-          shared.selectableFields ? 'spec.selectableFields' : `${path}.selectableFields`,
-        ),
-      );
+    const hasStatus = version.subresources?.status !== undefined;
+    if (!shared.schema) errors.push(...schemaErrors(version, prev, `${path}.schema.openAPIV3Schema`, hasStatus));
+    if (!shared.subresources) errors.push(...subresources(version, `${path}.subresources`));
+    if (!shared.additionalPrinterColumns) errors.push(...columns(version, `${path}.additionalPrinterColumns`));
+    if (!shared.selectableFields) errors.push(...selectableFieldErrors(version, `${path}.selectableFields`));
   });
+  if (new Set(all.map(({ name }) => name)).size < all.length)
+    errors.push(invalid('spec.versions', '', 'must contain unique version names'));
+  if (all.filter(({ storage }) => storage).length !== 1)
+    errors.push(invalid('spec.versions', '', 'must have exactly one version marked as storage version'));
+  // Upstream's internal form has the first version once more.
+  const [first] = all;
+  const wrong = first?.name ? isDNS1035Label(first.name) : [];
+  if (wrong.length > 0) errors.push(invalid('spec.version', first!.name, wrong.join(',')));
   return errors;
+}
+
+function schemaErrors(version: Version, prev: Spec | undefined, path: string, hasStatus: boolean): FieldError[] {
+  const schema = version.schema?.openAPIV3Schema;
+  if (schema === undefined) return [];
+  const before = prev?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
+  return validateSchema(schema, before, path, hasStatus);
+}
+
+/** What all versions say alike. */
+function sharedErrors({ versions: all = [] }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
+  const [first] = all;
+  if (first === undefined) return [];
+  const hasStatus = all.some((version) => version.subresources?.status !== undefined);
+  return [
+    ...(shared.schema ? schemaErrors(first, prev, 'spec.validation.openAPIV3Schema', hasStatus) : []),
+    ...(shared.subresources ? subresources(first, 'spec.subresources') : []),
+    ...(shared.additionalPrinterColumns ? columns(first, 'spec.additionalPrinterColumns') : []),
+    ...(shared.selectableFields ? selectableFieldErrors(first, 'spec.selectableFields') : []),
+  ];
 }
 
 function deprecation({ deprecated, deprecationWarning: text }: Version, path: string): FieldError[] {
   const field = `${path}.deprecationWarning`;
   if (text === undefined) return [];
   if (deprecated !== true) return [invalid(field, text, 'can only be set for deprecated versions')];
-  if (text === '') return [invalid(field, text, 'must not be empty')];
-  if (text.length > 256) return [invalid(field, text, 'must be <= 256 characters long')];
-  if (/\p{C}/u.test(text)) return [invalid(field, text, 'must only contain printable UTF-8 characters')];
-  return text.trim() === text ? [] : [invalid(field, text, 'must not start or end with whitespace')];
+  const errors: FieldError[] = [];
+  if (Buffer.byteLength(text) > 256) errors.push(invalid(field, text, 'must be <= 256 characters long'));
+  if (text === '') errors.push(invalid(field, text, 'must not be an empty string'));
+  if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(text))
+    errors.push(invalid(field, text, 'must only contain printable UTF-8 characters'));
+  return errors;
 }
 
 function subresources({ subresources: given }: Version, path: string): FieldError[] {
@@ -250,7 +266,7 @@ function subresources({ subresources: given }: Version, path: string): FieldErro
 const isSimplePath = (path: string): boolean => path.startsWith('.');
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
-const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password', ''];
+const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
 function columns({ additionalPrinterColumns: given = [] }: Version, path: string): FieldError[] {
   const errors: FieldError[] = [];
@@ -260,63 +276,68 @@ function columns({ additionalPrinterColumns: given = [] }: Version, path: string
     if (!type) errors.push(required(`${field}.type`, `must be one of ${columnTypes.join(',')}`));
     else if (!columnTypes.includes(type))
       errors.push(invalid(`${field}.type`, type, `must be one of ${columnTypes.join(',')}`));
-    if (!columnFormats.includes(format))
+    if (format !== '' && !columnFormats.includes(format))
       errors.push(invalid(`${field}.format`, format, `must be one of ${columnFormats.join(',')}`));
-    errors.push(...pathErrors(text, `${field}.jsonPath`));
+    errors.push(...pathErrors(text, `${field}.JSONPath`));
   });
   return errors;
 }
 
+/** More is not asked of it: what cannot be read shows nothing. */
 function pathErrors(text: string | undefined, field: string): FieldError[] {
   if (!text) return [required(field)];
-  try {
-    if (!text.startsWith('.') && !text.startsWith('[')) throw new JsonPathError('must begin with a dot');
-    jsonPath(text);
-    return [];
-  } catch (error) {
-    if (error instanceof JsonPathError) return [invalid(field, text, error.message)];
-    throw error;
-  }
+  return text.startsWith('.') ? [] : [invalid(field, text, 'must be a simple json path starting with .')];
 }
 
-function conversion({ conversion: given, versions: all = [] }: Spec): FieldError[] {
+function conversion({ conversion: given }: Spec): FieldError[] {
   if (given === undefined) return [];
-  const path = 'spec.conversion';
-  const { strategy, webhook } = given;
-  if (strategy !== 'None' && strategy !== 'Webhook')
-    return [notSupported(`${path}.strategy`, strategy, ['None', 'Webhook'])];
-  if (strategy === 'None')
-    return webhook === undefined
-      ? []
-      : [forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook')];
   const errors: FieldError[] = [];
+  const path = 'spec.conversion';
+  const { strategy = '', webhook } = given;
+  if (strategy === '') errors.push(required(`${path}.strategy`));
+  else if (strategy !== 'None' && strategy !== 'Webhook')
+    errors.push(notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']));
+  const reviews = webhook?.conversionReviewVersions ?? [];
+  if (strategy !== 'Webhook') {
+    const detail = 'should not be set when strategy is not set to Webhook';
+    if (webhook?.clientConfig !== undefined) errors.push(forbidden(`${path}.webhookClientConfig`, detail));
+    if (reviews.length > 0) errors.push(forbidden(`${path}.conversionReviewVersions`, detail));
+    return errors;
+  }
   const at = `${path}.webhookClientConfig`;
   const config = webhook?.clientConfig;
   if (config === undefined) errors.push(required(at, 'required when strategy is set to Webhook'));
   else if ((config.url === undefined) === (config.service === undefined))
     errors.push(required(at, 'exactly one of url or service is required'));
   else if (config.url !== undefined) errors.push(...urlErrors(config.url, `${at}.url`));
-  else if (config.service !== undefined) {
-    const { name, namespace, path: servicePath, port = 443 } = config.service;
-    if (!name) errors.push(required(`${at}.service.name`));
-    if (!namespace) errors.push(required(`${at}.service.namespace`));
-    if (servicePath !== undefined && !servicePath.startsWith('/'))
-      errors.push(invalid(`${at}.service.path`, servicePath, "must start with a '/'"));
-    if (port < 1 || port > 65535)
-      errors.push(invalid(`${at}.service.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'));
-  }
-  const reviews = webhook?.conversionReviewVersions ?? [];
-  const field = `${path}.conversionReviewVersions`;
-  if (reviews.length === 0) errors.push(required(field));
-  else {
-    if (!reviews.some((name) => name === 'v1' || name === 'v1beta1'))
-      errors.push(invalid(field, reviews, 'must include at least one of v1, v1beta1'));
-    reviews.forEach((name, index) => {
-      for (const text of isDNS1035Label(name)) errors.push(invalid(`${field}[${index}]`, name, text));
-      if (reviews.indexOf(name) < index) errors.push(invalid(`${field}[${index}]`, name, 'duplicate version'));
-    });
-  }
-  if (all.length > 1000) errors.push(tooMany(path, all.length, 1000));
+  else if (config.service !== undefined) errors.push(...serviceErrors(config.service, `${at}.service`));
+  errors.push(...reviewErrors(reviews, `${path}.conversionReviewVersions`));
+  return errors;
+}
+
+function serviceErrors(
+  { name, namespace, path: servicePath, port = 443 }: Frozen<ServiceReference>,
+  at: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!name) errors.push(required(`${at}.name`));
+  if (!namespace) errors.push(required(`${at}.namespace`));
+  if (servicePath !== undefined && !servicePath.startsWith('/'))
+    errors.push(invalid(`${at}.path`, servicePath, "must start with a '/'"));
+  if (port < 1 || port > 65535)
+    errors.push(invalid(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'));
+  return errors;
+}
+
+function reviewErrors(reviews: readonly string[], field: string): FieldError[] {
+  if (reviews.length === 0) return [required(field)];
+  const errors: FieldError[] = [];
+  reviews.forEach((name, index) => {
+    if (reviews.indexOf(name) < index) errors.push(invalid(`${field}[${index}]`, name, 'duplicate version'));
+    else for (const text of isDNS1035Label(name)) errors.push(invalid(`${field}[${index}]`, name, text));
+  });
+  if (!reviews.some((name) => name === 'v1' || name === 'v1beta1'))
+    errors.push(invalid(field, reviews, 'must include at least one of v1, v1beta1'));
   return errors;
 }
 

@@ -1,56 +1,76 @@
-// Owns the judgement of a definition's schema: structural rules, what is forbidden, lists and maps, defaults. Rules in CEL are judged next door.
+// Owns the judgement of a definition's schema: what is forbidden in it, lists and maps. Structure, defaults and rules in CEL are judged next door.
 import { forbidden, invalid, notSupported, required } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { ruleErrors } from './rule-errors.ts';
 import { defaultErrors } from './default-errors.ts';
-import { isPattern } from './patterns.ts';
 import { isProps, structural } from './structural.ts';
 import type { Props } from './structural.ts';
+import { isUnsupported, structuralErrors } from './structural-rules.ts';
 import { same } from '../verbs/equal.ts';
 
-/** `before`: the schema this version had; what was accepted and did not change is not judged again. */
-export function validateSchema(schema: Props, before: Props | undefined, path: string): FieldError[] {
+/**
+ * `before`: the schema this version had; what was accepted and did not change is not judged again. `hasStatus`: the kind has the status
+ * subresource, whose part of the schema is used by itself.
+ */
+export function validateSchema(
+  schema: Props,
+  before: Props | undefined,
+  path: string,
+  hasStatus: boolean,
+): FieldError[] {
   if (before !== undefined && same(schema, before)) return [];
   const errors: FieldError[] = [];
-  if (schema.type === undefined || schema.type === '')
-    errors.push(required(`${path}.type`, 'must not be empty at the root'));
-  else if (schema.type !== 'object') errors.push(invalid(`${path}.type`, schema.type, 'must be object at the root'));
+  if (hasStatus) rootWithStatus(schema, path, errors);
   if (schema.nullable === true) errors.push(forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
-  if (schema.additionalProperties !== undefined)
-    errors.push(forbidden(`${path}.additionalProperties`, 'must not be used at the root'));
-  node(schema, path, true, errors);
-  if (errors.length > 0) return errors;
-  const root = structural(schema);
-  errors.push(...defaultErrors(root, path));
-  if (errors.length === 0) errors.push(...ruleErrors(root, path));
+  const isStructural = !isUnsupported(schema);
+  const soFar = errors.length;
+  if (isStructural) {
+    errors.push(...structuralErrors(schema, path));
+    if (errors.length === soFar) errors.push(...defaultErrors(structural(schema), path));
+  }
+  const mayHaveRules = isStructural && errors.length === soFar;
+  node(schema, path, errors);
+  if (mayHaveRules && errors.length === 0) errors.push(...ruleErrors(structural(schema), path));
   return errors;
+}
+
+/** What stays true of a status taken out of the schema. Fields in the order in which upstream looks at them. */
+const notWithStatus = [
+  'nullable',
+  'default',
+  'enum',
+  'maxProperties',
+  'minProperties',
+  'allOf',
+  'oneOf',
+  'anyOf',
+  'not',
+  'additionalProperties',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-list-type',
+  'x-kubernetes-map-type',
+] as const;
+
+function rootWithStatus(schema: Props, path: string, errors: FieldError[]): void {
+  if (schema.type && schema.type !== 'object') {
+    errors.push(
+      invalid(`${path}.type`, schema.type, 'only "object" is allowed at the root if the status subresource is enabled'),
+    );
+    return;
+  }
+  const field = notWithStatus.find((name) => schema[name] !== undefined && schema[name] !== false);
+  if (field !== undefined)
+    errors.push(
+      invalid(path, schema, `${field} is not allowed at the root of the schema if the status subresource is enabled`),
+    );
 }
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-function node(schema: Props, path: string, isRoot: boolean, errors: FieldError[]): void {
-  general(schema, path, errors);
-  if (!isRoot && schema.$ref === undefined) typed(schema, path, errors);
-  if (isRoot || schema['x-kubernetes-embedded-resource'] === true) metadata(schema, path, errors);
-  if (schema['x-kubernetes-embedded-resource'] === true) embedded(schema, path, errors);
-  lists(schema, path, errors);
-  for (const [name, inner] of Object.entries(schema.properties ?? {}))
-    node(inner, `${path}.properties[${name}]`, false, errors);
-  const { items, additionalProperties } = schema;
-  if (Array.isArray(items)) errors.push(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
-  else if (isProps(items)) node(items, `${path}.items`, false, errors);
-  if (isProps(additionalProperties)) node(additionalProperties, `${path}.additionalProperties`, false, errors);
-  junctors(schema, path, errors);
-}
-
-/** Fields that custom kinds may not use anywhere in a schema. */
-function general(schema: Props, path: string, errors: FieldError[]): void {
-  if (schema.$ref !== undefined) errors.push(forbidden(`${path}.$ref`, '$ref is not supported'));
-  for (const field of ['id', 'definitions', 'dependencies', 'patternProperties', 'additionalItems'] as const) {
-    const value = schema[field];
-    if (value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0) && value !== '')
-      errors.push(forbidden(`${path}.${field}`, `${field} is not supported`));
-  }
+function node(schema: Props, path: string, errors: FieldError[]): void {
+  unsupported(schema, path, errors);
   if (schema.uniqueItems === true)
     errors.push(
       forbidden(
@@ -58,243 +78,129 @@ function general(schema: Props, path: string, errors: FieldError[]): void {
         'uniqueItems cannot be set to true since the runtime complexity becomes quadratic',
       ),
     );
-  if (schema.additionalProperties === false)
-    errors.push(forbidden(`${path}.additionalProperties`, 'additionalProperties cannot be set to false'));
-  if (
-    schema.additionalProperties !== undefined &&
-    schema.additionalProperties !== false &&
-    Object.keys(schema.properties ?? {}).length > 0
-  )
+  const { properties = {}, additionalProperties, items } = schema;
+  if (additionalProperties !== undefined && additionalProperties !== true && Object.keys(properties).length > 0)
     errors.push(forbidden(`${path}.additionalProperties`, 'additionalProperties is mutual exclusive with properties'));
+  if (isProps(additionalProperties)) node(additionalProperties, `${path}.additionalProperties`, errors);
+  for (const [name, inner] of Object.entries(properties)) node(inner, `${path}.properties[${name}]`, errors);
+  if (isProps(schema.not)) node(schema.not, `${path}.not`, errors);
+  for (const name of ['allOf', 'oneOf', 'anyOf'] as const)
+    schema[name]?.forEach((inner, at) => node(inner, `${path}.${name}[${at}]`, errors));
+  for (const [name, inner] of Object.entries(schema.definitions ?? {}))
+    node(inner, `${path}.definitions[${name}]`, errors);
+  if (isProps(items)) node(items, `${path}.items`, errors);
+  else if (Array.isArray(items)) items.forEach((inner: Props, at) => node(inner, `${path}.items[${at}]`, errors));
+  for (const [name, inner] of Object.entries(schema.dependencies ?? {}))
+    if (isProps(inner)) node(inner, `${path}.dependencies[${name}]`, errors);
   if (schema['x-kubernetes-preserve-unknown-fields'] === false)
     errors.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
-  if (schema.pattern && !isPattern(schema.pattern))
-    errors.push(invalid(`${path}.pattern`, schema.pattern, "must be a valid regular expression, but isn't"));
-  const mapType = schema['x-kubernetes-map-type'];
-  if (mapType !== undefined) {
-    if (schema.type !== 'object')
-      errors.push(invalid(`${path}.type`, schema.type ?? '', 'must be object if x-kubernetes-map-type is specified'));
-    if (mapType !== 'atomic' && mapType !== 'granular')
-      errors.push(notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
-  }
+  maps(schema, path, errors);
+  lists(schema, path, errors);
 }
 
-function typed(schema: Props, path: string, errors: FieldError[]): void {
+/** Fields that custom kinds may not use anywhere in a schema, in upstream's order. */
+function unsupported(schema: Props, path: string, errors: FieldError[]): void {
   const { type = '' } = schema;
-  const intOrString = schema['x-kubernetes-int-or-string'] === true;
-  if (intOrString) {
-    if (type !== '') errors.push(invalid(`${path}.type`, type, 'must be empty if x-kubernetes-int-or-string is true'));
-    if (schema['x-kubernetes-preserve-unknown-fields'] === true)
-      errors.push(
-        invalid(
-          `${path}.x-kubernetes-preserve-unknown-fields`,
-          true,
-          'must be false if x-kubernetes-int-or-string is true',
-        ),
-      );
-    if (schema['x-kubernetes-embedded-resource'] === true)
-      errors.push(
-        invalid(`${path}.x-kubernetes-embedded-resource`, true, 'must be false if x-kubernetes-int-or-string is true'),
-      );
-    return;
-  }
-  if (type === '') {
-    if (schema['x-kubernetes-preserve-unknown-fields'] !== true)
-      errors.push(required(`${path}.type`, 'must not be empty for specified fields'));
-  } else if (type === 'null')
+  if (type !== '' && !types.includes(type)) errors.push(notSupported(`${path}.type`, type, types));
+  const refuse = (field: string): number => errors.push(forbidden(`${path}.${field}`, `${field} is not supported`));
+  const isFilled = (value: object | undefined): boolean => Object.keys(value ?? {}).length > 0;
+  if (schema.id) refuse('id');
+  if (schema.additionalItems !== undefined) refuse('additionalItems');
+  if (isFilled(schema.patternProperties)) refuse('patternProperties');
+  if (isFilled(schema.definitions)) refuse('definitions');
+  if (schema.dependencies !== undefined) refuse('dependencies');
+  if (schema.$ref !== undefined) refuse('$ref');
+  if (type === 'null')
     errors.push(forbidden(`${path}.type`, 'type cannot be set to null, use nullable as an alternative'));
-  else if (!types.includes(type)) errors.push(notSupported(`${path}.type`, type, types));
-  if (type === 'array' && schema.items === undefined) errors.push(required(`${path}.items`, 'must be specified'));
+  if (Array.isArray(schema.items))
+    errors.push(forbidden(`${path}.items`, 'items must be a schema object and not an array'));
 }
 
-/** apiVersion, kind and metadata are there by themselves: the schema may only narrow the names. */
-function metadata(schema: Props, path: string, errors: FieldError[]): void {
-  const { apiVersion, kind, metadata: meta } = schema.properties ?? {};
-  for (const [name, inner] of [
-    ['apiVersion', apiVersion],
-    ['kind', kind],
-  ] as const)
-    if (inner !== undefined && inner.type !== 'string')
-      errors.push(invalid(`${path}.properties[${name}].type`, inner.type ?? '', 'must be string'));
-  if (meta === undefined) return;
-  const at = `${path}.properties[metadata]`;
-  if (meta.type !== 'object') errors.push(invalid(`${at}.type`, meta.type ?? '', 'must be object'));
-  const { type: _, description: __, properties, ...rest } = meta;
-  const others = Object.keys(properties ?? {}).some((name) => name !== 'name' && name !== 'generateName');
-  if (path.includes('.properties[') ? false : others || Object.values(rest).some((value) => value !== undefined))
-    errors.push(
-      forbidden(at, 'must not specify anything other than name and generateName, but metadata is implicitly specified'),
-    );
+/** A type that does not fit an extension; an absent one is missing. */
+function wrongType(schema: Props, path: string, detail: string): FieldError {
+  return schema.type ? invalid(`${path}.type`, schema.type, detail) : required(`${path}.type`, detail);
 }
 
-function embedded(schema: Props, path: string, errors: FieldError[]): void {
-  if (schema.type !== undefined && schema.type !== 'object')
-    errors.push(invalid(`${path}.type`, schema.type, 'must be object if x-kubernetes-embedded-resource is true'));
-  if (schema['x-kubernetes-preserve-unknown-fields'] !== true && Object.keys(schema.properties ?? {}).length === 0)
-    errors.push(
-      required(
-        `${path}.properties`,
-        'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields',
-      ),
-    );
-  if (schema.additionalProperties !== undefined)
-    errors.push(forbidden(`${path}.additionalProperties`, 'must not be used if x-kubernetes-embedded-resource is set'));
+function maps(schema: Props, path: string, errors: FieldError[]): void {
+  const mapType = schema['x-kubernetes-map-type'];
+  if (mapType === undefined) return;
+  if (schema.type !== 'object')
+    errors.push(wrongType(schema, path, 'must be object if x-kubernetes-map-type is specified'));
+  if (mapType !== 'atomic' && mapType !== 'granular')
+    errors.push(notSupported(`${path}.x-kubernetes-map-type`, mapType, ['atomic', 'granular']));
 }
 
-const listTypes = ['atomic', 'map', 'set'];
+const listTypes = ['atomic', 'set', 'map'];
 
 function lists(schema: Props, path: string, errors: FieldError[]): void {
   const listType = schema['x-kubernetes-list-type'];
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  if (listType === undefined) {
-    if (keys.length > 0)
-      errors.push(required(`${path}.x-kubernetes-list-type`, 'must be map if x-kubernetes-list-map-keys is non-empty'));
-    return;
-  }
-  if (schema.type !== 'array') {
-    errors.push(invalid(`${path}.type`, schema.type ?? '', 'must be array if x-kubernetes-list-type is specified'));
-    return;
-  }
-  if (!listTypes.includes(listType)) errors.push(notSupported(`${path}.x-kubernetes-list-type`, listType, listTypes));
-  if (keys.length > 0 && listType !== 'map')
-    errors.push(
-      invalid(`${path}.x-kubernetes-list-type`, listType, 'must be map if x-kubernetes-list-map-keys is non-empty'),
-    );
   const items = isProps(schema.items) ? schema.items : undefined;
-  if (listType === 'map') {
-    if (keys.length === 0)
-      errors.push(required(`${path}.x-kubernetes-list-map-keys`, 'must not be empty if x-kubernetes-list-type is map'));
-    if (items !== undefined) mapItems(items, keys, path, errors);
-  }
-  if (listType === 'set' && items !== undefined) setItems(items, path, errors);
+  if (listType !== undefined && schema.type !== 'array')
+    errors.push(wrongType(schema, path, 'must be array if x-kubernetes-list-type is specified'));
+  else if (listType === 'set' && items !== undefined) setItems(items, path, errors);
+  if (listType !== undefined && !listTypes.includes(listType))
+    errors.push(notSupported(`${path}.x-kubernetes-list-type`, listType, listTypes));
+  const detail = 'must be map if x-kubernetes-list-map-keys is non-empty';
+  if (keys.length > 0 && listType === undefined) errors.push(required(`${path}.x-kubernetes-list-type`, detail));
+  else if (keys.length > 0 && listType !== 'map')
+    errors.push(invalid(`${path}.x-kubernetes-list-type`, listType, detail));
+  if (listType === 'map') mapItems(schema, items, keys, path, errors);
+  if (items === undefined || (listType !== 'set' && listType !== 'map')) return;
+  if (items.nullable === true)
+    errors.push(forbidden(`${path}.items.nullable`, `cannot be nullable when x-kubernetes-list-type is ${listType}`));
+  if (listType === 'map') for (const key of keys) mapKey(items, key, `${path}.items.properties[${key}]`, errors);
 }
 
-function mapItems(items: Props, keys: readonly string[], path: string, errors: FieldError[]): void {
+function mapItems(
+  schema: Props,
+  items: Props | undefined,
+  keys: readonly string[],
+  path: string,
+  errors: FieldError[],
+): void {
   const at = `${path}.items`;
-  if (items.nullable === true)
-    errors.push(forbidden(`${at}.nullable`, 'cannot be nullable when x-kubernetes-list-type is map'));
+  const field = `${path}.x-kubernetes-list-map-keys`;
+  if (keys.length === 0) errors.push(required(field, 'must not be empty if x-kubernetes-list-type is map'));
+  if (schema.items === undefined) errors.push(required(at, 'must have a schema if x-kubernetes-list-type is map'));
+  else if (items === undefined)
+    errors.push(invalid(at, schema.items, 'must only have a single schema if x-kubernetes-list-type is map'));
+  if (items === undefined) return;
   if (items.type !== 'object') {
     errors.push(
-      invalid(`${at}.type`, items.type ?? '', 'must be object if the parent array has x-kubernetes-list-type map'),
+      invalid(`${at}.type`, items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map"),
     );
     return;
   }
-  if (new Set(keys).size < keys.length)
-    errors.push(invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'must not contain duplicate entries'));
-  if (keys.some((key) => !Object.hasOwn(items.properties ?? {}, key)))
-    errors.push(invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'entries must all be names of item properties'));
-  for (const key of new Set(keys)) {
+  keys.forEach((key, i) => {
     const inner = Object.hasOwn(items.properties ?? {}, key) ? items.properties![key] : undefined;
-    if (inner === undefined) continue;
-    const place = `${at}.properties[${key}]`;
-    if (inner.type === 'array' || inner.type === 'object')
+    if (inner === undefined) errors.push(invalid(field, keys, 'entries must all be names of item properties'));
+    else if (inner.type === 'array' || inner.type === 'object')
       errors.push(
-        invalid(`${place}.type`, inner.type, 'must be a scalar type if parent array has x-kubernetes-list-type map'),
-      );
-    if (inner.nullable === true)
-      errors.push(
-        forbidden(`${place}.nullable`, 'this property is in x-kubernetes-list-map-keys, so it cannot be nullable'),
-      );
-    if (!(items.required ?? []).includes(key) && (inner.default ?? undefined) === undefined)
-      errors.push(
-        required(
-          `${place}.default`,
-          'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+        invalid(
+          `${at}.properties[${key}].type`,
+          inner.type,
+          "must be a scalar type if parent array's x-kubernetes-list-type is map",
         ),
       );
-  }
+    if (keys.indexOf(key) < i) errors.push(invalid(field, keys, 'must not contain duplicate entries'));
+  });
+}
+
+function mapKey(items: Props, key: string, path: string, errors: FieldError[]): void {
+  const inner = Object.hasOwn(items.properties ?? {}, key) ? items.properties![key] : undefined;
+  if (inner === undefined) return;
+  const what = 'this property is in x-kubernetes-list-map-keys, so it';
+  if (!(items.required ?? []).includes(key) && (inner.default ?? undefined) === undefined)
+    errors.push(required(`${path}.default`, `${what} must have a default or be a required property`));
+  if (inner.nullable === true) errors.push(forbidden(`${path}.nullable`, `${what} cannot be nullable`));
 }
 
 function setItems(items: Props, path: string, errors: FieldError[]): void {
-  const at = `${path}.items`;
-  if (items.nullable === true)
-    errors.push(forbidden(`${at}.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
+  const detail = 'must be atomic as item of a list with x-kubernetes-list-type=set';
+  const refuse = (field: 'x-kubernetes-list-type' | 'x-kubernetes-map-type'): number =>
+    errors.push(invalid(`${path}.items.${field}`, items[field] ?? null, detail));
   if (items.type === 'array' && (items['x-kubernetes-list-type'] ?? 'atomic') !== 'atomic')
-    errors.push(
-      invalid(
-        `${at}.x-kubernetes-list-type`,
-        items['x-kubernetes-list-type'],
-        'must be atomic as item of a list with x-kubernetes-list-type=set',
-      ),
-    );
-  if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic')
-    errors.push(
-      invalid(
-        `${at}.x-kubernetes-map-type`,
-        items['x-kubernetes-map-type'] ?? null,
-        'must be atomic as item of a list with x-kubernetes-list-type=set',
-      ),
-    );
-}
-
-const structuralOnly = [
-  'description',
-  'type',
-  'default',
-  'nullable',
-  'title',
-  'additionalProperties',
-  'x-kubernetes-embedded-resource',
-  'x-kubernetes-preserve-unknown-fields',
-  'x-kubernetes-int-or-string',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-list-type',
-  'x-kubernetes-map-type',
-  'x-kubernetes-validations',
-] as const;
-
-/** Within junctors there are value validations only, of fields that are specified outside, too. */
-function junctors(schema: Props, path: string, errors: FieldError[]): void {
-  for (const field of ['allOf', 'anyOf', 'oneOf'] as const) {
-    const given = schema[field] ?? [];
-    if (schema['x-kubernetes-int-or-string'] === true && isTypePair(field, given, schema)) continue;
-    given.forEach((inner, at) => nested(inner, schema, `${path}.${field}[${at}]`, errors));
-  }
-  if (isProps(schema.not)) nested(schema.not, schema, `${path}.not`, errors);
-}
-
-/** anyOf integer or string, alone or first in allOf: the old way to say int-or-string. */
-function isTypePair(field: string, given: readonly Props[], schema: Props): boolean {
-  const isPair = (list: readonly Props[] | undefined): boolean =>
-    list?.length === 2 && list[0]!.type === 'integer' && list[1]!.type === 'string';
-  if (field === 'anyOf') return isPair(given);
-  return field === 'allOf' && isPair(given[0]?.anyOf) && schema.anyOf === undefined;
-}
-
-function nested(schema: Props, outside: Props | undefined, path: string, errors: FieldError[]): void {
-  for (const field of structuralOnly) {
-    const value = schema[field];
-    if (value !== undefined && value !== '' && value !== false)
-      errors.push(forbidden(`${path}.${field}`, 'must be empty to be structural'));
-  }
-  general(
-    { ...schema, additionalProperties: undefined as never, 'x-kubernetes-map-type': undefined as never },
-    path,
-    errors,
-  );
-  for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-    const found = outside?.properties?.[name];
-    if (found === undefined)
-      errors.push(
-        required(
-          `${path.replace(/\.(?:(?:allOf|anyOf|oneOf)\[\d+\]|not)/g, '')}.properties[${name}]`,
-          `because it is defined in ${path}.properties[${name}]`,
-        ),
-      );
-    nested(inner, found, `${path}.properties[${name}]`, errors);
-  }
-  if (isProps(schema.items)) {
-    const found = isProps(outside?.items) ? outside.items : undefined;
-    if (found === undefined)
-      errors.push(
-        required(
-          `${path.replace(/\.(?:(?:allOf|anyOf|oneOf)\[\d+\]|not)/g, '')}.items`,
-          `because it is defined in ${path}.items`,
-        ),
-      );
-    nested(schema.items, found, `${path}.items`, errors);
-  }
-  for (const field of ['allOf', 'anyOf', 'oneOf'] as const)
-    schema[field]?.forEach((inner, at) => nested(inner, outside, `${path}.${field}[${at}]`, errors));
-  if (isProps(schema.not)) nested(schema.not, outside, `${path}.not`, errors);
+    refuse('x-kubernetes-list-type');
+  if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') refuse('x-kubernetes-map-type');
 }

@@ -42,8 +42,9 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   const { info } = request;
   const served = parts.catalog.find(info.group, info.version, info.resource);
   if (served === undefined) {
-    const known = parts.catalog.groups().find(({ name }) => name === info.group);
-    if (known === undefined) return undefined;
+    // Groups of custom kinds have no paths but those of their kinds.
+    const isBuiltin = parts.catalog.all().some(({ resource, custom }) => resource.group === info.group && !custom);
+    if (!isBuiltin) return undefined;
     throw noSuchResource();
   }
   if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();

@@ -30,7 +30,8 @@ function loaded(): DefinitionRules {
   return rules;
 }
 
-function applyDefaults({ spec }: Definition): void {
+function applyDefaults(obj: Definition): void {
+  const { spec } = obj;
   if (spec === undefined) return;
   const { names } = spec;
   if (names !== undefined) {
@@ -40,6 +41,8 @@ function applyDefaults({ spec }: Definition): void {
   spec.conversion ??= { strategy: 'None' };
   const { webhook } = spec.conversion;
   if (webhook?.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
+  const stored = storageName(obj);
+  if (obj.status?.storedVersions?.length === 0 && stored !== undefined) obj.status.storedVersions = [stored];
 }
 
 const storageName = ({ spec }: Definition | Frozen<Definition>): string | undefined =>
