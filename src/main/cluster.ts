@@ -172,6 +172,9 @@ async function start(options: ClusterOptions): Promise<Cluster> {
           tls: { certificate: pki.apiServer.certificatePem, key: pki.apiServer.keyPem },
           clientCa: pki.ca.certificatePem,
           requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
+          proxyClient: () => ({ certificate: pki.frontProxyClient.certificatePem, key: pki.frontProxyClient.keyPem }),
+          // Service addresses work on a real node only, and there only once kube-proxy has written its rules.
+          aggregatorRouting: true,
           enableAdmissionPlugins: ['NodeRestriction'],
           ...apiServerSettings,
           serviceAccounts: { ...serviceAccounts, signingKey: pki.serviceAccountKeyPem },

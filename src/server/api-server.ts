@@ -4,6 +4,7 @@ import type { Transport } from '../client/transport.ts';
 import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
+import { aggregation } from './aggregation/aggregation.ts';
 import { composeAudit } from './audit/compose.ts';
 import { callout } from './callout.ts';
 import { fairness } from './flowcontrol/fairness.ts';
@@ -20,7 +21,6 @@ import { componentStatusAction, localComponents } from './actions/component-stat
 import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
-import { keepApiServiceConditions } from './bootstrap/api-service-conditions.ts';
 import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
 import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
 import { masterLeases } from './bootstrap/master-leases.ts';
@@ -190,15 +190,25 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     callout: calls,
     ...(deps.metrics && { metrics: deps.metrics }),
   });
+  const others = aggregation(options, {
+    catalog,
+    clock,
+    random,
+    log: log.child('aggregation'),
+    ...(deps.metrics && { metrics: deps.metrics }),
+    transport: () => self,
+  });
   const stages: Stage[] = [
     authenticateStage({ authenticators, anonymous: who.anonymous }),
     ...(noting === undefined ? [] : [noting.stage]),
     impersonation(authorizers),
     limit.stage,
     authorizeStage(authorizers, noting !== undefined),
+    others.proxy.stage,
     pathsStage(
       otherPaths({
         catalog,
+        others,
         checks,
         options,
         deps,
@@ -225,6 +235,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     catalog,
     feed: follow,
     objects: parts.objects,
+    services: others.local,
     transport: self,
     clock,
     log: log.child('custom-kinds'),
@@ -248,10 +259,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       noting?.run(group);
       await follow.loaded;
       progress.reached.add('caches');
+      others.follow();
       await custom.restore();
       progress.reached.add('definitions');
       group.run('custom kinds', (inner) => custom.run(inner));
-      await bootstrapObjects({ catalog, transport: self, log });
+      await Promise.all([bootstrapObjects({ catalog, transport: self, log }), others.local.start()]);
       progress.reached.add('objects');
       await authenticationConfig(options, who, self, clock);
       progress.reached.add('access');
@@ -298,12 +310,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           group.run('flow schemas', (inner) =>
             keepFlowSchemaConditions({ schemas, levels, transport: self, clock, log }, inner),
           );
-        const apiServices = catalog.kind('apiregistration.k8s.io', 'v1', 'APIService')?.collection?.cache;
-        const services = catalog.kind('', 'v1', 'Service')?.collection?.cache;
-        if (apiServices !== undefined && services !== undefined)
-          group.run('api services', (inner) =>
-            keepApiServiceConditions({ apiServices, services, transport: self, clock, log }, inner),
-          );
+        others.run(group);
         group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {
@@ -316,6 +323,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       throw error;
     } finally {
       calls.close();
+      others.close();
       await group.stop();
     }
   }

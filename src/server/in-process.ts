@@ -5,6 +5,7 @@ import { StatusError } from '../api/status-error.ts';
 import { apiVersionOf } from '../api/meta.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Transport, TransportRequest } from '../client/transport.ts';
+import { WatchDecoder } from '../client/watch-decoder.ts';
 import type { SharedEvent } from './cache/change.ts';
 import { jsonForm } from './http/form.ts';
 import { versionView } from './http/version-view.ts';
@@ -50,16 +51,7 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
     request.signal?.throwIfAborted();
     const answer = await pipeline.tryHandle(requestOf(request));
     if (answer.type === 'object' && answer.code >= 400) throw new StatusError(answer.object as Status);
-    if (answer.type === 'bytes' && answer.code >= 400)
-      throw new StatusError({
-        apiVersion: 'v1',
-        kind: 'Status',
-        metadata: {},
-        status: 'Failure',
-        message: text(answer.body),
-        reason: answer.code === 404 ? 'NotFound' : '',
-        code: answer.code,
-      });
+    if (answer.type === 'bytes' && answer.code >= 400) throw plainFailure(answer.code, text(answer.body));
     return answer;
   }
 
@@ -86,6 +78,8 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
         }
         case 'bytes':
           return answer.contentType.startsWith('application/json') ? JSON.parse(text(answer.body)) : text(answer.body);
+        case 'stream':
+          return streamed(answer);
         case 'watch':
           answer.run.stop();
           throw new Error('use watch() to watch');
@@ -96,10 +90,63 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
 
     async *watch(request) {
       const answer = await answerTo(request);
+      if (answer.type === 'stream') {
+        yield* remoteEvents(answer);
+        return;
+      }
       if (answer.type !== 'watch') throw new Error(`${request.path} is no watch`);
       yield* eventsOf(answer, request.signal);
     },
   };
+}
+
+type Stream = ApiAnswer & { readonly type: 'stream' };
+
+/** More than any answer of another server that is no watch. */
+const maxStreamedBytes = 64 * 1024 * 1024;
+
+/** An answer that came through from another server, whole. */
+async function streamed(answer: Stream): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body) {
+    size += chunk.length;
+    if (size > maxStreamedBytes) throw new Error(`the answer is larger than ${maxStreamedBytes} bytes`);
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks).toString();
+  const type = headerOf(answer, 'content-type');
+  const value: unknown = type.startsWith('application/json') ? JSON.parse(body) : body;
+  if (answer.code < 400) return value;
+  const status = value as Partial<Status> | null;
+  if (typeof status === 'object' && status?.kind === 'Status') throw new StatusError(status as Status);
+  throw plainFailure(answer.code, body);
+}
+
+async function* remoteEvents(
+  answer: Stream,
+): AsyncGenerator<{ readonly type: string; readonly object: unknown }, void, undefined> {
+  if (answer.code >= 400) await streamed(answer);
+  const decoder = new WatchDecoder();
+  for await (const chunk of answer.body) yield* decoder.push(chunk);
+  decoder.end();
+}
+
+function headerOf({ headers }: Stream, wanted: string): string {
+  const found = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
+  return typeof found === 'string' ? found : (found[0] ?? '');
+}
+
+function plainFailure(code: number, message: string): StatusError {
+  return new StatusError({
+    apiVersion: 'v1',
+    kind: 'Status',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason: code === 404 ? 'NotFound' : code === 503 ? 'ServiceUnavailable' : '',
+    code,
+  });
 }
 
 /** A bounded buffer between the watch, which pushes, and the reader, which pulls. */

@@ -3,9 +3,13 @@ import { createHash } from 'node:crypto';
 import { customDocument } from '../api/openapi/custom.ts';
 import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
+import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/openapi/merge.ts';
 import { openApiV2 } from '../api/openapi/v2.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
 import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
+import type { ApiServices } from './aggregation/api-services.ts';
+import type { AggregationProxy } from './aggregation/proxy.ts';
+import type { RemoteDocuments } from './aggregation/remote-documents.ts';
 import { factNames, readFact, readFactText } from './facts.ts';
 import { parseAccept } from './http/form.ts';
 import type { PathHandler } from './paths.ts';
@@ -26,7 +30,7 @@ interface Document {
   readonly hash: string;
 }
 
-export function openApiPaths(catalog: Catalog): PathHandler {
+export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSources): PathHandler {
   const kept = new Map<string, Document>();
   const keep = (key: string, contentType: string, make: () => Buffer): Document => {
     let made = kept.get(key);
@@ -39,6 +43,13 @@ export function openApiPaths(catalog: Catalog): PathHandler {
   };
   const groups = lazily(groupFiles);
   const custom = customDocuments(catalog);
+  const elsewhere = (): Map<string, string> =>
+    new Map(
+      services.remotes().flatMap((service) => {
+        const url = documents.openApiV3(service);
+        return url === undefined ? [] : [[`apis/${service.spec.group ?? ''}/${service.spec.version ?? ''}`, url]];
+      }),
+    );
   const v3 = (path: string) =>
     keep(path, 'application/json', () =>
       jsonBytes(openApiV3(readFact(groups().get(path)!) as SlimDocument, schemas())),
@@ -46,20 +57,34 @@ export function openApiPaths(catalog: Catalog): PathHandler {
   const index = (): Document => {
     const recorded = [...groups().keys()].map((path) => [path, hashOf(groups().get(path)!)] as const);
     const made = [...custom()].map(([path, { hash }]) => [path, hash] as const);
-    const bytes = () => jsonBytes(openApiV3Index(new Map([...recorded, ...made])));
-    if (made.length === 0) return keep('index', 'text/plain; charset=utf-8', bytes);
+    const remote = elsewhere();
+    const bytes = () => jsonBytes(openApiV3Index(new Map([...recorded, ...made]), remote));
+    if (made.length === 0 && remote.size === 0) return keep('index', 'text/plain; charset=utf-8', bytes);
     return document(bytes(), 'text/plain; charset=utf-8');
   };
-  const v2 = lazily(() =>
+  const ownV2 = lazily(() =>
     openApiV2(
       [...groups().values()].map((file) => readFact(file) as SlimDocument),
       schemas(),
     ),
   );
+  let whole = { of: '', value: {} as Record<string, unknown> };
+  const v2 = (): Record<string, unknown> => {
+    const of = `${services.generation} ${documents.generation}`;
+    if (whole.of === of) return whole.value;
+    const remote = services.remotes().flatMap((service) => documents.openApiV2(service) ?? []);
+    const parts = [...customSwagger(catalog), ...remote];
+    const value = parts.length === 0 ? ownV2() : mergeSwagger(ownV2(), parts);
+    // Documents of what was served before are nobody's any more.
+    if (whole.of !== '') for (const key of ['v2', 'v2 protobuf']) kept.delete(key);
+    whole = { of, value };
+    return value;
+  };
 
   return (request) => {
     const { path } = request.info;
     if (path === '/openapi/v2') {
+      v2();
       if (accepts(request, protobufV2Names))
         return send(
           request,
@@ -75,6 +100,8 @@ export function openApiPaths(catalog: Catalog): PathHandler {
     if (path === '/openapi/v3') return send(request, index());
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
+    const remote = services.remote(...groupVersionOf(name));
+    if (remote !== undefined) return proxy.pass(request, remote);
     const own = custom().get(name);
     if (own !== undefined) {
       if (!accepts(request, jsonNames)) return notAcceptable();
@@ -85,6 +112,19 @@ export function openApiPaths(catalog: Catalog): PathHandler {
     if (!accepts(request, jsonNames)) return notAcceptable();
     return redirect(request, name, hashOf(file)) ?? send(request, v3(name), hashOf(file));
   };
+}
+
+export interface OpenApiSources {
+  readonly catalog: Catalog;
+  readonly services: ApiServices;
+  readonly documents: RemoteDocuments;
+  readonly proxy: AggregationProxy;
+}
+
+/** "apis/apps/v1" is apps and v1. */
+function groupVersionOf(name: string): [group: string, version: string] {
+  const [root, group = '', version = '', ...more] = name.split('/');
+  return root === 'apis' && more.length === 0 ? [group, version] : ['', ''];
 }
 
 function document(bytes: Buffer, contentType: string): Document {
@@ -99,6 +139,38 @@ interface CustomDocument {
   readonly make: () => Buffer;
 }
 
+/** By path. */
+function customKinds(catalog: Catalog): Map<string, CustomKind[]> {
+  const kinds = new Map<string, CustomKind[]>();
+  for (const { resource, subresources, custom } of catalog.all()) {
+    if (!custom) continue;
+    const { group, version, kind, plural, namespaced, listKind = `${kind}List`, openApi = {} } = resource;
+    const one = {
+      group,
+      version,
+      kind,
+      plural,
+      namespaced,
+      listKind,
+      schema: openApi,
+      subresources: [...subresources.keys()],
+    };
+    const path = `apis/${group}/${version}`;
+    kinds.set(path, [...(kinds.get(path) ?? []), one]);
+  }
+  return kinds;
+}
+
+function customSwagger(catalog: Catalog): SwaggerPart[] {
+  return [...customKinds(catalog).values()].map((all) => {
+    const { document: facts, schemas: own } = customDocument(
+      all.map((kind) => ({ ...kind, schema: swaggerOfStructural(kind.schema) })),
+    );
+    const { paths, definitions } = openApiV2([facts], { ...schemas(), ...own });
+    return { paths, definitions } as SwaggerPart;
+  });
+}
+
 /** The documents of custom kinds by path, found anew when what is served has changed. */
 function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocument> {
   let made: ReadonlyMap<string, CustomDocument> = new Map();
@@ -106,23 +178,7 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
   return () => {
     if (generation === catalog.generation) return made;
     generation = catalog.generation;
-    const kinds = new Map<string, CustomKind[]>();
-    for (const { resource, subresources, custom } of catalog.all()) {
-      if (!custom) continue;
-      const { group, version, kind, plural, namespaced, listKind = `${kind}List`, openApi = {} } = resource;
-      const one = {
-        group,
-        version,
-        kind,
-        plural,
-        namespaced,
-        listKind,
-        schema: openApi,
-        subresources: [...subresources.keys()],
-      };
-      const path = `apis/${group}/${version}`;
-      kinds.set(path, [...(kinds.get(path) ?? []), one]);
-    }
+    const kinds = customKinds(catalog);
     made = new Map(
       [...kinds].map(([path, all]) => [
         path,

@@ -66,6 +66,10 @@ export interface ApiServerOptions {
     readonly extraHeaderPrefixes?: readonly string[];
     readonly uidHeaders?: readonly string[];
   };
+  /** --proxy-client-cert-file, --proxy-client-key-file: what this server shows to those behind API services. Asked anew with each connection. */
+  readonly proxyClient?: () => { readonly certificate: string; readonly key: string } | undefined;
+  /** --enable-aggregator-routing: those servers are reached by endpoint instead of by their Service's address. */
+  readonly aggregatorRouting?: boolean;
   /** --authorization-mode; default Node, RBAC. */
   readonly authorizationModes?: readonly AuthorizationMode[];
   /** --authorization-config (or the older flags): in place of `authorizationModes`, with more to say. */

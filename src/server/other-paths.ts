@@ -1,6 +1,7 @@
 // Owns the list of everything served that is no resource: discovery, health, OpenAPI, version, metrics, pages for debugging.
 import type { MetricsRegistry } from '../base/metrics.ts';
 import { metricsRegistry } from '../base/metrics.ts';
+import type { Aggregation } from './aggregation/aggregation.ts';
 import { discoveryPaths } from './discovery/paths.ts';
 import { healthPaths } from './health.ts';
 import type { HealthCheck } from './health.ts';
@@ -17,6 +18,8 @@ import { zpages } from './zpages.ts';
 
 export interface OtherPathsOptions {
   readonly catalog: Catalog;
+  /** What is served elsewhere. */
+  readonly others: Aggregation;
   readonly checks: readonly HealthCheck[];
   readonly options: ApiServerOptions;
   readonly deps: ApiServerDeps;
@@ -28,13 +31,13 @@ export interface OtherPathsOptions {
 }
 
 export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
-  const { catalog, checks, options, deps, accounts, address, more } = parts;
+  const { catalog, others, checks, options, deps, accounts, address, more } = parts;
   const slis = metricsRegistry();
   const pages = [
     ...(options.featureGates?.['ComponentFlagz'] === false ? [] : ['/flagz']),
     ...(options.featureGates?.['ComponentStatusz'] === false ? [] : ['/statusz']),
   ];
-  const listed = listedPaths(catalog, checks, pages);
+  const listed = listedPaths(others.services, checks, pages);
   const shown = zpages({
     component: 'kube-apiserver',
     clock: deps.clock,
@@ -46,11 +49,11 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     paths: listed,
   });
   return [
-    discoveryPaths(catalog, address),
+    discoveryPaths({ catalog, ...others }, address),
     rootPaths(listed),
     ...more,
     healthPaths(checks, slis),
-    openApiPaths(catalog),
+    openApiPaths({ catalog, ...others }),
     (request) => (pages.includes(request.info.path) ? shown(request) : undefined),
     ...(options.profiling === false ? [] : [profilePaths(deps.clock)]),
     exactPaths({

@@ -1,6 +1,6 @@
 // Owns the table of paths that are no resources: the first handler that knows a path answers.
 import type { HealthCheck } from './health.ts';
-import type { Catalog } from './served/served.ts';
+import type { ApiServices } from './aggregation/api-services.ts';
 import type { Stage } from './pipeline.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
@@ -22,13 +22,13 @@ export function pathsStage(handlers: readonly PathHandler[]): Stage {
 
 /** All paths that are told at the root, sorted. */
 export function listedPaths(
-  catalog: Catalog,
+  services: ApiServices,
   checks: readonly HealthCheck[],
   more: readonly string[] = [],
 ): () => string[] {
   const health = checks.flatMap(({ name, on }) => on.map((endpoint) => `/${endpoint}/${name}`));
   return () => {
-    const groups = catalog.groups().filter(({ name }) => name !== '');
+    const groups = services.listed().filter(({ name }) => name !== '');
     return [
       ...known,
       ...health,

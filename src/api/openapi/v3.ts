@@ -40,10 +40,14 @@ export function openApiV3(document: SlimDocument, schemas: Schemas): Json {
   };
 }
 
-/** `paths` are those under /openapi/v3 ("apis/apps/v1") with the hash of each document. */
-export function openApiV3Index(hashes: ReadonlyMap<string, string>): Json {
-  const paths = [...hashes].map(([path, hash]) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]);
-  return { paths: Object.fromEntries(paths) };
+/** By path under /openapi/v3 ("apis/apps/v1"): the hash of each document, or for those of other servers the URL that they say. */
+export function openApiV3Index(
+  hashes: ReadonlyMap<string, string>,
+  elsewhere: ReadonlyMap<string, string> = new Map(),
+): Json {
+  const urls = new Map([...hashes].map(([path, hash]) => [path, `/openapi/v3/${path}?hash=${hash}`]));
+  for (const [path, url] of elsewhere) urls.set(path, url);
+  return { paths: Object.fromEntries([...urls].map(([path, serverRelativeURL]) => [path, { serverRelativeURL }])) };
 }
 
 /** "apis_apps_v1.json" is the file of "apis/apps/v1". */

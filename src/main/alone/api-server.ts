@@ -1,5 +1,5 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
@@ -96,7 +96,11 @@ export const apiServerFlags = {
     help: 'how long pods stay on a node that cannot be reached',
     default: '300',
   },
-  'enable-aggregator-routing': unneeded('reach aggregated servers by endpoint', 'endpoints are always used', 'switch'),
+  'enable-aggregator-routing': {
+    type: 'switch',
+    help: "reach aggregated servers by endpoint instead of by their Service's address",
+    default: 'false',
+  },
   'enable-priority-and-fairness': { type: 'switch', help: 'fair queuing of requests', default: 'true' },
   'encryption-provider-config': {
     type: 'text',
@@ -127,7 +131,7 @@ export const apiServerFlags = {
   'max-requests-inflight': { type: 'number', help: 'reads at once', default: '400' },
   'min-request-timeout': { type: 'number', help: 'seconds that a watch lasts at least', default: '1800' },
   profiling: { type: 'switch', help: "profiles under /debug/pprof, in the forms of node's tools", default: 'true' },
-  'proxy-client-cert-file': { type: 'text', help: 'client certificate for aggregated servers and webhooks' },
+  'proxy-client-cert-file': { type: 'text', help: 'client certificate for aggregated servers' },
   'proxy-client-key-file': { type: 'text', help: 'its key' },
   'requestheader-allowed-names': { type: 'list', help: 'common names of front proxies' },
   'requestheader-client-ca-file': { type: 'text', help: 'authority of front proxies' },
@@ -264,6 +268,8 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       tokenFile: textOf(flags['token-auth-file']),
       anonymousAuth: flags['anonymous-auth'],
       requestHeader: frontProxyCa === undefined ? undefined : requestHeader(flags, frontProxyCa),
+      proxyClient: proxyClient(flags),
+      aggregatorRouting: flags['enable-aggregator-routing'],
       serviceClusterIpRange: flags['service-cluster-ip-range'],
       serviceNodePortRange: flags['service-node-port-range'],
       defaultTolerationSeconds: given({
@@ -351,6 +357,20 @@ function encryptionOf(flags: Flags): ApiServerOptions['encryption'] {
   return {
     config,
     ...(flags['encryption-provider-config-automatic-reload'] && { reread: () => readFileSync(file, 'utf8') }),
+  };
+}
+
+/** Read anew when the files have changed: asked for with each new connection. */
+function proxyClient(flags: Flags): ApiServerOptions['proxyClient'] {
+  const [certificateFile, keyFile] = [flags['proxy-client-cert-file'], flags['proxy-client-key-file']];
+  if ((certificateFile === undefined) !== (keyFile === undefined))
+    throw new UserError('--proxy-client-cert-file and --proxy-client-key-file belong together', 'give both or neither');
+  if (certificateFile === undefined || keyFile === undefined) return undefined;
+  let kept = { stamp: '', certificate: textOf(certificateFile)!, key: textOf(keyFile)! };
+  return () => {
+    const stamp = [certificateFile, keyFile].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs).join();
+    if (stamp !== kept.stamp) kept = { stamp, certificate: textOf(certificateFile)!, key: textOf(keyFile)! };
+    return kept;
   };
 }
 

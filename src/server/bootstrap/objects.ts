@@ -33,26 +33,8 @@ export function bootstrapList(name: string): KubeObject[] {
   return (readFact(`bootstrap/${name}.json`) as { items: KubeObject[] }).items;
 }
 
-function apiServices(): KubeObject[] {
-  const recorded = readFact('bootstrap/apiservices.json') as {
-    name: string;
-    labels: Record<string, string>;
-    spec: unknown;
-  }[];
-  return recorded.map(
-    ({ name, labels, spec }) =>
-      ({
-        apiVersion: 'apiregistration.k8s.io/v1',
-        kind: 'APIService',
-        metadata: { name, labels },
-        spec,
-      }) as unknown as KubeObject,
-  );
-}
-
 export async function bootstrapObjects(options: BootstrapOptions): Promise<void> {
   for (const file of files) await Promise.all(bootstrapList(file).map((object) => ensureOrTell(options, object)));
-  await Promise.all(apiServices().map((object) => ensureOrTell(options, object)));
 }
 
 function pathOf(catalog: Catalog, object: KubeObject): { readonly collection: string; readonly self: string } {

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { deferred, isAbort } from '../../base/task-group.ts';
 import type { Transport } from '../../client/transport.ts';
-import { localServices } from '../aggregation/local-services.ts';
+import type { LocalServices } from '../aggregation/local-services.ts';
 import type { Feed } from '../cache/feed.ts';
 import { followCache } from '../cache/follow.ts';
 import { cleanupFinalizer, conditionOf } from '../resources/apiextensions/custom-resource-definition.ts';
@@ -23,6 +23,7 @@ export interface CustomKindsOptions {
   readonly catalog: Catalog;
   readonly feed: Feed;
   readonly objects: Objects;
+  readonly services: LocalServices;
   /** As the server itself. */
   readonly transport: Transport;
   readonly clock: Clock;
@@ -51,13 +52,13 @@ export function customKinds({
   catalog,
   feed,
   objects,
+  services,
   transport,
   clock,
   log,
   historyLimit,
 }: CustomKindsOptions): CustomKinds {
   const definitions = catalog.stored(group, plural)!.collection!;
-  const services = localServices(transport, clock);
   const installed = new Map<string, Installed>();
   const dirty = new Set<string>();
   let wake = deferred();

@@ -2,8 +2,12 @@
 import { createHash } from 'node:crypto';
 import { encodeProtobuf } from '../../api/codec/protobuf.ts';
 import { writeYaml } from '../../api/codec/yaml.ts';
+import type { ApiServices } from '../aggregation/api-services.ts';
+import type { RemoteDocuments } from '../aggregation/remote-documents.ts';
+import type { RankedGroup } from '../aggregation/order.ts';
 import type { Catalog, Served } from '../served/served.ts';
 import { aggregatedSchema } from './aggregated-schema.ts';
+import { inCustomOrder } from './legacy.ts';
 
 export interface Aggregated {
   readonly core: Document;
@@ -19,38 +23,59 @@ export interface Document {
   readonly tag: string;
 }
 
-/** Made anew when the catalog has changed. */
-export function aggregatedDiscovery(catalog: Catalog): () => Aggregated {
+export interface Discoverable {
+  readonly catalog: Catalog;
+  readonly services: ApiServices;
+  readonly documents: RemoteDocuments;
+}
+
+/** Made anew when what is served here or elsewhere has changed. */
+export function aggregatedDiscovery(what: Discoverable): () => Aggregated {
+  const { services, documents } = what;
   let made: Aggregated | undefined;
-  let generation = -1;
+  let generation = '';
   return () => {
-    if (made === undefined || generation !== catalog.generation) {
-      generation = catalog.generation;
-      made = { core: document(catalog, (name) => name === ''), groups: document(catalog, (name) => name !== '') };
+    const now = `${services.generation} ${documents.generation}`;
+    if (made === undefined || generation !== now) {
+      generation = now;
+      const groups = services.aggregated();
+      made = {
+        core: document(
+          what,
+          groups.filter(({ name }) => name === ''),
+        ),
+        groups: document(
+          what,
+          groups.filter(({ name }) => name !== ''),
+        ),
+      };
     }
     return made;
   };
 }
 
-function document(catalog: Catalog, wanted: (group: string) => boolean): Document {
+function document({ catalog, services, documents }: Discoverable, groups: readonly RankedGroup[]): Document {
+  const byVersion = new Map<string, Served[]>();
+  for (const served of catalog.all()) {
+    const key = `${served.resource.group}/${served.resource.version}`;
+    const known = byVersion.get(key);
+    if (known === undefined) byVersion.set(key, [served]);
+    else known.push(served);
+  }
+  const versionOf = (group: string, version: string): object => {
+    const remote = services.remote(group, version);
+    if (remote !== undefined) return { version, ...documents.version(remote) };
+    const resources = (byVersion.get(`${group}/${version}`) ?? []).map(resourceOf);
+    return { version, resources, freshness: 'Current' };
+  };
   const value = {
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2',
     metadata: {},
-    items: catalog
-      .groups()
-      .filter(({ name }) => wanted(name))
-      .map(({ name, versions }) => ({
-        metadata: name === '' ? {} : { name },
-        versions: versions.map((version) => ({
-          version,
-          resources: catalog
-            .all()
-            .filter(({ resource }) => resource.group === name && resource.version === version)
-            .map(resourceOf),
-          freshness: 'Current',
-        })),
-      })),
+    items: groups.map(({ name, versions }) => ({
+      metadata: name === '' ? {} : { name },
+      versions: versions.map((version) => versionOf(name, version)),
+    })),
   };
   const json = `${JSON.stringify(value)}\n`;
   return {
@@ -67,21 +92,21 @@ function lazily<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value;
 }
 
-function resourceOf({ resource, verbs, subresources }: Served): object {
+function resourceOf({ resource, verbs, subresources, custom }: Served): object {
   const { group, version, kind, plural, singular, namespaced, shortNames, categories } = resource;
   const own = { group, version, kind };
   return {
     resource: plural,
-    responseKind: kindOf(own, own),
+    responseKind: custom ? own : kindOf(own, own),
     scope: namespaced ? 'Namespaced' : 'Cluster',
     singularResource: singular,
-    verbs: [...verbs].sort(),
+    verbs: custom ? inCustomOrder(verbs) : [...verbs].sort(),
     ...(shortNames && shortNames.length > 0 && { shortNames }),
     ...(categories && categories.length > 0 && { categories }),
     ...(subresources.size > 0 && {
       subresources: [...subresources.values()].map((part) => ({
         subresource: part.name,
-        responseKind: kindOf(part.kind, own),
+        responseKind: custom ? part.kind : kindOf(part.kind, own),
         verbs: [...part.verbs].sort(),
       })),
     }),

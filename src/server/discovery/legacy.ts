@@ -1,6 +1,7 @@
 // Owns the older form of discovery: APIVersions, APIGroupList, APIGroup and APIResourceList, built from the catalog.
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../api/meta.ts';
+import type { RankedGroup } from '../aggregation/order.ts';
 import type { Catalog, Served } from '../served/served.ts';
 
 export function apiVersions(address: string): object {
@@ -16,19 +17,16 @@ function groupBody(name: string, versions: readonly string[]): object {
   return { name, versions: shown, preferredVersion: shown[0] };
 }
 
-export function groupList(catalog: Catalog): object {
+export function groupList(groups: readonly RankedGroup[]): object {
   return {
     kind: 'APIGroupList',
     apiVersion: 'v1',
-    groups: catalog
-      .groups()
-      .filter(({ name }) => name !== '')
-      .map(({ name, versions }) => groupBody(name, versions)),
+    groups: groups.filter(({ name }) => name !== '').map(({ name, versions }) => groupBody(name, versions)),
   };
 }
 
-export function groupOf(catalog: Catalog, name: string): object | undefined {
-  const group = catalog.groups().find((known) => known.name === name);
+export function groupOf(groups: readonly RankedGroup[], name: string): object | undefined {
+  const group = groups.find((known) => known.name === name);
   if (group === undefined || name === '') return undefined;
   return { kind: 'APIGroup', apiVersion: 'v1', ...groupBody(name, group.versions) };
 }
@@ -92,7 +90,7 @@ function resourcesOf({ resource, verbs, subresources, collection, custom }: Serv
 /** Upstream lists the verbs of custom kinds in an order of its own. */
 const customOrder = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-function inCustomOrder(verbs: ReadonlySet<string>): string[] {
+export function inCustomOrder(verbs: ReadonlySet<string>): string[] {
   return customOrder.filter((verb) => verbs.has(verb));
 }
 

@@ -4,13 +4,13 @@ import { freeze } from '../../api/meta.ts';
 import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
-import type { Catalog } from '../served/served.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
-import type { Document } from './aggregated.ts';
+import type { Discoverable, Document } from './aggregated.ts';
 import { apiVersions, groupList, groupOf, resourceList } from './legacy.ts';
 
-export function discoveryPaths(catalog: Catalog, address: () => string): PathHandler {
-  const aggregated = aggregatedDiscovery(catalog);
+export function discoveryPaths(what: Discoverable, address: () => string): PathHandler {
+  const { catalog, services } = what;
+  const aggregated = aggregatedDiscovery(what);
   return (request) => {
     const parts = request.info.path.replace(/\/+$/, '').split('/').slice(1);
     if (parts[0] === 'api') {
@@ -18,8 +18,8 @@ export function discoveryPaths(catalog: Catalog, address: () => string): PathHan
       if (parts.length === 2) return found(request, resourceList(catalog, '', parts[1]!));
     }
     if (parts[0] !== 'apis') return undefined;
-    if (parts.length === 1) return root(request, aggregated().groups, () => groupList(catalog));
-    if (parts.length === 2) return found(request, groupOf(catalog, parts[1]!));
+    if (parts.length === 1) return root(request, aggregated().groups, () => groupList(services.listed()));
+    if (parts.length === 2) return found(request, groupOf(services.listed(), parts[1]!));
     if (parts.length === 3) return found(request, resourceList(catalog, parts[1]!, parts[2]!));
     return undefined;
   };

@@ -37,7 +37,7 @@ function noSuchResource(): Error {
   return statusError('NotFound', 'the server could not find the requested resource', {});
 }
 
-/** Undefined when the group and version are not served at all: the path is nobody's. */
+/** Undefined when nothing but custom kinds is served in the group: a path that is none of theirs is nobody's. */
 export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise<ApiAnswer> | undefined {
   const { info } = request;
   const served = parts.catalog.find(info.group, info.version, info.resource);
@@ -86,7 +86,7 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   }
   if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   const subresource = served.subresources.get(info.subresource);
-  if (subresource === undefined) throw noSuchResource();
+  if (subresource === undefined) throw served.custom ? notFound(resource, info.name) : noSuchResource();
   if (!subresource.verbs.has(info.verb)) throw methodNotAllowed();
   if (subresource.type === 'scale') return scaleVerbs[info.verb]!(parts, request, served);
   if (subresource.type === 'object') return verbs[info.verb]!(parts, request, served);

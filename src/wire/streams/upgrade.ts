@@ -95,34 +95,53 @@ const notForwarded: ReadonlySet<string> = new Set([
 ]);
 
 /** A request's headers as they go on to another server. */
-function forwardedHeaders(message: IncomingMessage): Record<string, string | string[]> {
+function forwardedHeaders(
+  message: IncomingMessage,
+  withhold: (name: string) => boolean,
+): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(message.headers))
-    if (value !== undefined && !notForwarded.has(name) && !name.startsWith('impersonate-')) headers[name] = value;
+    if (value !== undefined && !notForwarded.has(name) && !name.startsWith('impersonate-') && !withhold(name))
+      headers[name] = value;
   return headers;
+}
+
+export interface ProxyUpgradeOptions {
+  /** Headers in place of the client's, or beside them. */
+  readonly extra?: Headers;
+  /** Of the client's headers (in lower case): those that do not go on. */
+  readonly withhold?: (name: string) => boolean;
+  /** What a redirect of the target is answered with, as a 502; without it the redirect is handed back. */
+  readonly redirected?: string;
 }
 
 /**
  * Hands the upgrade that a client asked for to `target` and joins the two connections; an answer without an upgrade is
- * handed back as it is. Resolves when all is over; a target that cannot be reached makes a 502. `extra` overrides headers.
+ * handed back as it is. Resolves when all is over; a target that cannot be reached makes a 502.
  */
 export async function proxyUpgrade(
   message: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   target: UpgradeTarget,
-  extra: Headers = {},
+  { extra = {}, withhold = () => false, redirected }: ProxyUpgradeOptions = {},
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
   let found: Exchange;
   try {
-    found = await exchange(target, message.method ?? 'GET', { ...forwardedHeaders(message), ...extra });
+    found = await exchange(target, message.method ?? 'GET', { ...forwardedHeaders(message, withhold), ...extra });
   } catch (error) {
     refuseUpgrade(socket, 502, 'text/plain', error instanceof Error ? error.message : String(error));
     return;
   }
   const { answer } = found;
+  const { statusCode = 0 } = answer;
+  if (redirected !== undefined && statusCode >= 300 && statusCode < 400 && answer.headers.location !== undefined) {
+    answer.destroy();
+    refuseUpgrade(socket, 502, 'text/plain; charset=utf-8', redirected);
+    return;
+  }
   socket.write(headOf(answer));
   if (found.socket !== undefined) return joinStreams(socket, found.socket);
   for await (const chunk of answer) if (!socket.write(chunk)) await drained(socket);
