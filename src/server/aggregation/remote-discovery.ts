@@ -42,7 +42,7 @@ export async function resourcesOf(group: string, version: string, ask: Ask): Pro
 }
 
 /** "pods" and "pods/log" become one entry with its subresources. */
-export function fromOlder(
+function fromOlder(
   resources: readonly OlderResource[],
   own: { readonly group: string; readonly version: string },
 ): readonly object[] {
