@@ -121,7 +121,8 @@ export function serviceAccountTokens(
     name: 'service-account',
     audiences,
     issuer: issuers[0]!,
-    maxExpirationSeconds: options.maxExpirationSeconds ?? 365 * 24 * 3600,
+    // No limit but that of the field.
+    maxExpirationSeconds: options.maxExpirationSeconds ?? 2 ** 32,
     authenticateToken,
     issue({ bound: claims, audiences: wanted, expirationSeconds }) {
       const now = Math.floor(clock.now() / 1000);

@@ -16,7 +16,7 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { templateWarnings } from '../core/pod-warnings.ts';
+import { nameWarnings, templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
 
 function applyDefaults(obj: Deployment): void {
@@ -92,7 +92,7 @@ export const deployment = defineResource<Deployment>(deployments, {
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
     return problems.list;
   },
-  warnings: templateWarnings,
+  warnings: (obj, prev) => [...nameWarnings(obj, prev), ...templateWarnings(obj, prev)],
   columns: [
     nameColumn,
     {

@@ -12,7 +12,7 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { templateWarnings } from '../core/pod-warnings.ts';
+import { nameWarnings, templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 
 export function replicaStatusErrors(status: object): FieldError[] {
@@ -57,8 +57,7 @@ export const replicaSet = defineResource<ReplicaSet>(replicaSets, {
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
     return problems.list;
   },
-  warnings: templateWarnings,
-  selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
+  warnings: (obj, prev) => [...nameWarnings(obj, prev), ...templateWarnings(obj, prev)],
   columns: [
     nameColumn,
     { name: 'Desired', type: 'integer', cell: ({ spec }) => spec.replicas ?? 0 },

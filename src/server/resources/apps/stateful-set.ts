@@ -18,7 +18,8 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { labelName } from '../../../api/validation/formats.ts';
+import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 
 function applyDefaults(obj: StatefulSet): void {
@@ -127,8 +128,12 @@ export const statefulSet = defineResource<StatefulSet>(statefulSets, {
     for (const field of immutable) problems.immutable(`spec.${field}`, next.spec?.[field], prev.spec?.[field], same);
     return problems.list;
   },
-  warnings({ spec }) {
-    const warnings = podSpecWarnings('spec.template.', spec?.template?.metadata, spec?.template?.spec);
+  validateName: (name, isPrefix) => [...labelName(name, isPrefix)],
+  // Accepted by mistake, as upstream does: no stateful set has it.
+  selectable: { 'status.successful': () => '' },
+  warnings(obj, prev) {
+    const { spec } = obj;
+    const warnings = templateWarnings(obj, prev);
     if ((spec?.revisionHistoryLimit ?? 0) < 0)
       warnings.push('spec.revisionHistoryLimit: a negative value retains all historical revisions');
     return warnings;

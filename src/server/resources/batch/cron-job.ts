@@ -6,7 +6,8 @@ import type { Frozen } from '../../../api/meta.ts';
 import { isTimeZone, scheduleProblem } from '../../../api/validation/cron-schedule.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, ageOf, nameColumn, none, selectorText, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { nameWarnings } from '../core/pod-warnings.ts';
+import { jobWarnings } from './job-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 import { validateJobSpec } from './job-spec.ts';
 
@@ -65,10 +66,16 @@ export const cronJob = defineResource<CronJob>(cronJobs, {
   },
   validateUpdateAlone: true,
   validateUpdate: (next) => validate(next).list,
-  warnings: ({ spec }) => {
-    const template = spec?.jobTemplate?.spec?.template;
-    return podSpecWarnings('spec.jobTemplate.spec.template.', template?.metadata, template?.spec);
-  },
+  warnings: (obj, prev) => [
+    ...nameWarnings(obj, prev),
+    ...jobWarnings('spec.jobTemplate.spec', obj, prev, obj.spec?.jobTemplate?.spec),
+    // Stored ones may have it; new ones are refused. The path as upstream has it.
+    ...(prev !== undefined && obj.spec?.schedule.includes('TZ')
+      ? ['cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead']
+      : []),
+  ],
+  // Accepted by mistake, as upstream does: no cron job has it.
+  selectable: { 'status.successful': () => '' },
   columns: [
     nameColumn,
     { name: 'Schedule', type: 'string', cell: ({ spec }) => spec.schedule },

@@ -9,7 +9,8 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import type { Column } from '../../resource.ts';
 import { ageColumn, humanDuration, nameColumn, selectorText, templateColumns } from '../columns.ts';
-import { podSpecWarnings } from '../core/pod-warnings.ts';
+import { nameWarnings } from '../core/pod-warnings.ts';
+import { jobWarnings } from './job-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 import { validateJobSelector, validateJobSpec, validateJobSpecChange } from './job-spec.ts';
 import { validateJobStatusChange } from './job-status.ts';
@@ -149,14 +150,7 @@ export const job = defineResource<Job>(jobs, {
     validateJobSpecChange(problems, next, prev);
     return problems.list;
   },
-  warnings(obj) {
-    const warnings = podSpecWarnings('spec.template.', obj.spec?.template?.metadata, obj.spec?.template?.spec);
-    if (dnsLabel(obj.metadata.name).length > 0)
-      warnings.push(
-        'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended',
-      );
-    return warnings;
-  },
+  warnings: (obj, prev) => [...nameWarnings(obj, prev), ...jobWarnings('spec', obj, prev, obj.spec)],
   selectable: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
   columns,
   defaultPropagation: 'orphan',

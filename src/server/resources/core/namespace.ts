@@ -55,7 +55,6 @@ export const namespace = defineResource<Namespace>(namespaces, {
   validateUpdate: () => [],
   selectable: {
     'status.phase': ({ status }) => status?.phase ?? '',
-    name: ({ metadata }) => metadata.name,
   },
   columns: [nameColumn, { name: 'Status', type: 'string', cell: ({ status }) => status?.phase ?? '' }, ageColumn],
   subresources: {

@@ -164,7 +164,6 @@ export const persistentVolumeClaim = defineResource<PersistentVolumeClaim>(persi
       );
     return warnings;
   },
-  selectable: { name: ({ metadata }) => metadata.name },
   columns: [
     nameColumn,
     { name: 'Status', type: 'string', cell: statusText },

@@ -282,7 +282,6 @@ export const persistentVolume = defineResource<PersistentVolume>(persistentVolum
       if (spec[field as keyof PersistentVolumeSpec] !== undefined) warnings.push(`spec.${field}: ${text}`);
     return warnings;
   },
-  selectable: { name: ({ metadata }) => metadata.name },
   columns: [
     nameColumn,
     { name: 'Capacity', type: 'string', cell: ({ spec }) => spec.capacity?.['storage'] ?? '0' },

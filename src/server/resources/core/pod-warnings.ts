@@ -216,9 +216,23 @@ interface WithTemplate extends KubeObject {
   readonly spec?: { readonly template?: PodTemplateSpec };
 }
 
+/** Of what makes pods: whether what counts has changed, or it is new. */
+export function isNews(obj: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): boolean {
+  return prev === undefined || prev.metadata.generation !== obj.metadata.generation;
+}
+
+/** Of names that pods' names and hostnames are made from, when they are made. */
+export function nameWarnings({ metadata }: Frozen<KubeObject>, prev?: Frozen<KubeObject>): string[] {
+  const wrong = prev === undefined ? dnsLabel(metadata.name) : [];
+  if (wrong.length === 0) return [];
+  return [
+    `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${wrong.join(' ')}]`,
+  ];
+}
+
 /** Of what makes pods: told when it is made, and when it is changed. */
 export function templateWarnings(obj: Frozen<WithTemplate>, prev?: Frozen<WithTemplate>): string[] {
-  if (prev !== undefined && prev.metadata.generation === obj.metadata.generation) return [];
+  if (!isNews(obj, prev)) return [];
   const template = obj.spec?.template as Frozen<PodTemplateSpec> | undefined;
   return podSpecWarnings('spec.template.', template?.metadata, template?.spec);
 }

@@ -91,6 +91,9 @@ export const pod = defineResource<Pod>(pods, {
     'spec.hostNetwork': ({ spec }) => String(spec.hostNetwork ?? false),
     'status.phase': text(({ status: now }) => now?.phase),
     'status.podIP': text(({ status: now }) => now?.podIPs?.[0]?.ip ?? now?.podIP),
+    // Known to clients, but pods have no such field to select by.
+    'status.podIPs': () => '',
+    'spec.host': text(({ spec }) => spec.nodeName),
     'status.nominatedNodeName': text(({ status: now }) => now?.nominatedNodeName),
   },
   columns: podColumns,

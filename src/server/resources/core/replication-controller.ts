@@ -11,7 +11,7 @@ import { validateRunsForever } from '../../../api/validation/workload.ts';
 import { replicaStatusErrors } from '../apps/replica-set.ts';
 import { ageColumn, mapText, nameColumn, templateColumns } from '../columns.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
-import { podSpecWarnings } from './pod-warnings.ts';
+import { nameWarnings, templateWarnings } from './pod-warnings.ts';
 
 type Spec = Frozen<ReplicationController>['spec'];
 
@@ -59,7 +59,7 @@ export const replicationController = defineResource<ReplicationController>(repli
     problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
     return problems.list;
   },
-  warnings: ({ spec }) => podSpecWarnings('spec.template.', spec?.template?.metadata, spec?.template?.spec),
+  warnings: (obj, prev) => [...nameWarnings(obj, prev), ...templateWarnings(obj, prev)],
   selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: [
     nameColumn,

@@ -24,7 +24,8 @@ function validateScheduling(problems: Problems, { nodeSelector, tolerations }: F
 
 function validate({ handler, overhead, scheduling }: Frozen<RuntimeClass>): Problems {
   const problems = new Problems();
-  problems.each('handler', handler, dnsLabel(handler ?? ''));
+  if (!handler) problems.required('handler');
+  else problems.each('handler', handler, dnsLabel(handler));
   // Upstream checks the overhead as the limits of a container.
   if (overhead?.podFixed) validateContainerResources(problems, 'overhead', { limits: overhead.podFixed }, new Set());
   if (scheduling) validateScheduling(problems, scheduling);
