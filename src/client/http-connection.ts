@@ -102,7 +102,7 @@ function tlsOptionsOf(url: URL, files: TlsFiles): tls.ConnectionOptions {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const serverName = files.serverName ?? host;
   return {
-    ...(files.ca && { ca: files.ca }),
+    ...(files.ca && { ca: files.ca, allowPartialTrustChain: true }),
     ...(files.cert && { cert: files.cert }),
     ...(files.key && { key: files.key }),
     // An address may not stand in SNI, but is what the certificate is checked against.

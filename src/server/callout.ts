@@ -86,7 +86,8 @@ export function callout(clock: Clock): Callout {
           // An IP address is no name for SNI.
           ...(/^[\d.]+$|:/.test(hostname) ? {} : { servername: hostname }),
           agent: agentFor(to),
-          ...(ca !== undefined && { ca }),
+          // As Go does: whatever is named as an authority is trusted, also a server's own certificate (envtest's caBundle).
+          ...(ca !== undefined && { ca, allowPartialTrustChain: true }),
           ...(insecure === true && { rejectUnauthorized: false }),
           ...(clientCertificate !== undefined && { cert: clientCertificate.certificate, key: clientCertificate.key }),
           headers: {

@@ -86,7 +86,7 @@ class Link {
         ? connectHttp2(`http://${address}`, common)
         : connectHttp2(`https://${address}`, {
             ...common,
-            ...(tls.ca && { ca: tls.ca }),
+            ...(tls.ca && { ca: tls.ca, allowPartialTrustChain: true }),
             ...(tls.cert && { cert: tls.cert }),
             ...(tls.key && { key: tls.key }),
             ...(tls.serverName && { servername: tls.serverName }),

@@ -168,7 +168,10 @@ function keysOf(options: HttpListenerOptions): TlsOptions {
     cert: options.certificate,
     minVersion: options.minVersion ?? 'TLSv1.2',
     ...(options.ciphers !== undefined && { ciphers: options.ciphers }),
-    ...(options.clientAuthorities !== undefined && { ca: options.clientAuthorities }),
+    ...(options.clientAuthorities !== undefined && {
+      ca: options.clientAuthorities,
+      allowPartialTrustChain: true,
+    }),
   };
 }
 
@@ -190,7 +193,7 @@ function namedContexts({
       cert: certificate,
       minVersion: minVersion ?? 'TLSv1.2',
       ...(ciphers !== undefined && { ciphers }),
-      ...(clientAuthorities !== undefined && { ca: clientAuthorities }),
+      ...(clientAuthorities !== undefined && { ca: clientAuthorities, allowPartialTrustChain: true }),
     }),
   }));
 }

@@ -2,7 +2,8 @@
 import { encodeCbor } from '../../api/codec/cbor.ts';
 import { writeYaml } from '../../api/codec/yaml.ts';
 import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
-import { schemaOf } from '../../api/schema/builtin.ts';
+import { schemaOf, schemaOfType } from '../../api/schema/builtin.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { statusError } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -39,10 +40,21 @@ function encodeValue(value: unknown, form: Form): Buffer {
 /** Throws NotAcceptable for kinds that have no protobuf form (custom ones, and what is no kind). */
 function protobufOf(value: unknown): Buffer {
   const { apiVersion, kind } = value as { apiVersion?: string; kind?: string };
-  const schema = apiVersion === undefined || kind === undefined ? undefined : schemaOf(apiVersion, kind);
+  const schema =
+    apiVersion === undefined || kind === undefined ? undefined : (schemaOf(apiVersion, kind) ?? metadataSchema(kind));
   if (schema === undefined)
-    throw statusError('NotAcceptable', `object *${kind} does not implement the protobuf marshalling interface`);
+    throw statusError(
+      'NotAcceptable',
+      `object *${kind} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`,
+    );
   return encodeProtobuf(schema, value);
+}
+
+/** Metadata alone has a protobuf form, also for custom kinds (documentation of "Kubernetes API Concepts"). Tables have none. */
+function metadataSchema(kind: string): ObjectSchema | undefined {
+  if (kind !== 'PartialObjectMetadata' && kind !== 'PartialObjectMetadataList') return undefined;
+  const schema = schemaOfType(`meta.v1.${kind}`);
+  return schema.type === 'object' ? schema : undefined;
 }
 
 /** The entry's protobuf as the served version shows it. */

@@ -62,6 +62,57 @@ test('bodies and answers in several forms', async () => {
   assert.equal((JSON.parse(table.body) as { kind: string }).kind, 'Table');
 });
 
+test('metadata alone has a protobuf form, also of custom kinds; tables have none', async () => {
+  const group = 'protobuf.example.com';
+  await running.admin.call({
+    method: 'POST',
+    path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    body: {
+      metadata: { name: `widgets.${group}` },
+      spec: {
+        group,
+        scope: 'Cluster',
+        names: { plural: 'widgets', kind: 'Widget' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    },
+  });
+  const widgets = `/apis/${group}/v1/widgets`;
+  const made = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'custom-one' } };
+  for (let tries = 0; ; tries++) {
+    const { status } = await ask({ method: 'POST', path: widgets, headers: json, body: JSON.stringify(made) });
+    if (status === 201) break;
+    assert.ok(tries < 200, `creating: ${status}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await ask({
+    method: 'POST',
+    path: maps,
+    headers: json,
+    body: '{"metadata":{"name":"metadata-one"},"data":{"a":"a value"}}',
+  });
+  const as = (kind: string) => ({
+    accept: `application/vnd.kubernetes.protobuf;as=${kind};g=meta.k8s.io;v=v1`,
+  });
+  for (const [path, name] of [
+    [maps, 'metadata-one'],
+    [widgets, 'custom-one'],
+  ] as const) {
+    const one = await ask({ path: `${path}/${name}`, headers: as('PartialObjectMetadata') });
+    assert.deepEqual([one.status, one.headers['content-type']], [200, 'application/vnd.kubernetes.protobuf']);
+    assert.match(one.body, /^k8s\0.*meta\.k8s\.io\/v1.*PartialObjectMetadata/s);
+    assert.ok(one.body.includes(name) && !one.body.includes('a value'));
+    const list = await ask({ path, headers: as('PartialObjectMetadataList') });
+    assert.equal(list.status, 200);
+    assert.match(list.body, /^k8s\0.*PartialObjectMetadataList/s);
+    assert.ok(list.body.includes(name) && !list.body.includes('a value'));
+    const watch = await ask({ path: `${path}?watch=true&timeoutSeconds=1`, headers: as('PartialObjectMetadata') });
+    assert.ok(watch.status === 200 && watch.body.includes('ADDED') && watch.body.includes(name));
+    assert.equal((await ask({ path, headers: as('Table') })).status, 406);
+  }
+  assert.equal((await ask({ path: widgets, headers: { accept: 'application/vnd.kubernetes.protobuf' } })).status, 406);
+});
+
 test('refusals come as Status, whatever is sent', async () => {
   const table: readonly (readonly [Ask, number])[] = [
     [{ path: `${maps}/x`, headers: { accept: 'text/html' } }, 406],

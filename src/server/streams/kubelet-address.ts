@@ -69,7 +69,7 @@ export function tlsKubeletDialer(options: TlsDialerOptions): KubeletDialer {
     rejectUnauthorized: certificateAuthority !== undefined,
     ...(certificate !== undefined && { cert: certificate }),
     ...(key !== undefined && { key }),
-    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority, allowPartialTrustChain: true }),
   };
   return ({ host, port }) =>
     dialed(() => connectTls({ ...tls, host, port }), 'secureConnect', options.clock, options.timeoutMs ?? 5_000);

@@ -23,9 +23,12 @@ export function calleeOf(config: Frozen<WebhookClientConfig>, parts: Parts): Cal
   return { url, connectTo: endpointOf(parts, namespace, name, port), ...ca };
 }
 
+/** Its path as upstream's client asks for it: without doubled slashes (envtest writes them) and none at the end. */
 function urlOf(text: string): URL {
   try {
-    return new URL(text);
+    const url = new URL(text);
+    url.pathname = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+    return url;
   } catch {
     throw new CalloutError(`${text} is no URL`);
   }

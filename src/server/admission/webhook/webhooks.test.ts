@@ -4,6 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { systemRandom } from '../../../base/random.ts';
+import { createAuthority, issue } from '../../../base/x509.ts';
 import { isStatusError, StatusError } from '../../../api/status-error.ts';
 import type { KubeObject } from '../../../api/meta.ts';
 import { selfSigned } from '../../../testing/self-signed.ts';
@@ -118,6 +120,32 @@ test('a mutating webhook changes the object, and is asked again when another cha
     const { data } = await post(maps, configMap('mutated'));
     assert.deepEqual(data, { k: 'v', seen: 'yes', second: 'yes' });
   });
+});
+
+test('as envtest sets one up: its own certificate as the authority, a doubled slash before the path', async () => {
+  const now = Date.now();
+  const times = { notBeforeMs: now - 60_000, notAfterMs: now + 3_600_000 };
+  const ca = createAuthority('unknown', times.notBeforeMs, times.notAfterMs, systemRandom);
+  const usages = ['server auth'] as const;
+  const leaf = issue(ca, { subject: { commonName: 'x' }, usages, ipAddresses: ['127.0.0.1'], ...times }, systemRandom);
+  const apart = createServer({ key: leaf.keyPem, cert: leaf.certificatePem }, serve);
+  await new Promise<void>((resolve) => apart.listen(0, '127.0.0.1', resolve));
+  respond.set('/apart', () => patch([{ op: 'add', path: '/data/apart', value: 'yes' }]));
+  const to = (caBundle: string) => ({
+    url: `https://127.0.0.1:${(apart.address() as AddressInfo).port}//apart/`,
+    caBundle: Buffer.from(caBundle).toString('base64'),
+  });
+  try {
+    await withHooks('Mutating', [{ clientConfig: to(leaf.certificatePem) }], async () => {
+      assert.deepEqual((await post(maps, configMap('apart'))).data, { k: 'v', apart: 'yes' });
+    });
+    await withHooks('Mutating', [{ clientConfig: to(certificate) }], () =>
+      assert.rejects(post(maps, configMap('x')), (error) => isStatusError(error, 'InternalError')),
+    );
+  } finally {
+    apart.closeAllConnections();
+    apart.close();
+  }
 });
 
 test('a refusal carries the code and the words of the webhook', async () => {
