@@ -81,6 +81,8 @@ export interface AdmissionVariables {
   readonly authorizer?: boolean;
   /** What is known of `object` and `oldObject`; absent: anything. */
   readonly objectType?: CelType;
+  /** What is known of `params`; absent: anything. */
+  readonly paramsType?: CelType;
   /** Types of the composed variables that are known so far. */
   readonly variables?: ReadonlyMap<string, CelType>;
   /** Objects and patches may be built. */
@@ -100,7 +102,7 @@ export function admissionEnvironment(options: AdmissionVariables): Environment {
       oldObject: options.objectType ?? dyn,
       request: requestType,
       namespaceObject: namespaceType,
-      ...(options.params && { params: dyn }),
+      ...(options.params && { params: options.paramsType ?? dyn }),
       ...(options.authorizer && {
         authorizer: authorizerType,
         'authorizer.requestResource': resourceCheckType,

@@ -12,21 +12,44 @@ export function admissionPolicyStatusController(context: ControllerContext): Con
   const policies = context.informers.informer(validatingAdmissionPolicies);
   const writer = context.informers.writer(validatingAdmissionPolicies);
 
+  const pathOf = ({ group, version }: { group: string; version: string }): string =>
+    group === '' ? `api/${version}` : `apis/${group}/${version}`;
+
   /** Undefined for what the server does not serve: nothing can be said of it. */
   async function kindOf(wanted: GroupVersionResource, signal: AbortSignal): Promise<CheckedKind | undefined> {
-    const { group, version, resource } = wanted;
-    const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
     try {
-      const served = (await context.client.raw('GET', `/${path}`, { signal })) as APIResourceList;
-      const kind = served.resources.find(({ name }) => name === resource)?.kind;
-      if (kind === undefined) return undefined;
-      const document = (await context.client.raw('GET', `/openapi/v3/${path}`, { signal })) as {
-        readonly components?: { readonly schemas?: OpenApiSchemas };
-      };
-      const schemas = document.components?.schemas ?? {};
-      const schema = schemaOfKind(schemas, { group, version, kind });
-      const title = `${group === '' ? version : `${group}/${version}`}, Kind=${kind}`;
-      return schema && { title, type: celTypeOf(schema, schemas, kind) };
+      const served = (await context.client.raw('GET', `/${pathOf(wanted)}`, { signal })) as APIResourceList;
+      const kind = served.resources.find(({ name }) => name === wanted.resource)?.kind;
+      return kind === undefined ? undefined : await typeOf({ ...wanted, kind }, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function typeOf(
+    wanted: { group: string; version: string; kind: string },
+    signal: AbortSignal,
+  ): Promise<CheckedKind | undefined> {
+    const { group, version, kind } = wanted;
+    const document = (await context.client.raw('GET', `/openapi/v3/${pathOf(wanted)}`, { signal })) as {
+      readonly components?: { readonly schemas?: OpenApiSchemas };
+    };
+    const schemas = document.components?.schemas ?? {};
+    const schema = schemaOfKind(schemas, wanted);
+    const title = `${group === '' ? version : `${group}/${version}`}, Kind=${kind}`;
+    return schema && { title, type: celTypeOf(schema, schemas, kind) };
+  }
+
+  async function paramsOf(
+    { spec }: Frozen<ValidatingAdmissionPolicy>,
+    signal: AbortSignal,
+  ): Promise<CheckedKind | undefined> {
+    const { apiVersion = '', kind = '' } = spec.paramKind ?? {};
+    if (kind === '') return undefined;
+    const [version = '', group = ''] = apiVersion.split('/').toReversed();
+    try {
+      return await typeOf({ group, version, kind }, signal);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -39,7 +62,7 @@ export function admissionPolicyStatusController(context: ControllerContext): Con
       const kind = await kindOf(resource, signal);
       if (kind) kinds.push(kind);
     }
-    const warnings = expressionWarnings(policy, kinds);
+    const warnings = expressionWarnings(policy, kinds, (await paramsOf(policy, signal))?.type);
     const body = {
       apiVersion: 'admissionregistration.k8s.io/v1',
       kind: 'ValidatingAdmissionPolicy',

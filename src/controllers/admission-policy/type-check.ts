@@ -40,8 +40,10 @@ export interface CheckedKind {
 export function expressionWarnings(
   { spec }: Frozen<ValidatingAdmissionPolicy>,
   kinds: readonly CheckedKind[],
+  /** Of spec.paramKind, where it is served. */
+  params?: CelType,
 ): ExpressionWarning[] {
-  const compilers = kinds.map((kind) => ({ kind, compile: compilerFor(spec, kind.type) }));
+  const compilers = kinds.map((kind) => ({ kind, compile: compilerFor(spec, kind.type, params) }));
   const warnings: ExpressionWarning[] = [];
   const checkAt = (fieldRef: string, expression: string | undefined): void => {
     if (!expression) return;
@@ -62,9 +64,16 @@ export function expressionWarnings(
 function compilerFor(
   spec: Frozen<ValidatingAdmissionPolicy>['spec'],
   type: CelType,
+  params: CelType | undefined,
 ): (expression: string) => string | undefined {
   const variables = new Map<string, CelType>();
-  const options = { params: spec.paramKind !== undefined, authorizer: true, variables, objectType: type };
+  const options = {
+    params: spec.paramKind !== undefined,
+    ...(params && { paramsType: params }),
+    authorizer: true,
+    variables,
+    objectType: type,
+  };
   for (const { name, expression } of spec.variables ?? []) {
     try {
       variables.set(name, admissionEnvironment(options).compile(expression).type);
