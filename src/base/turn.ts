@@ -19,3 +19,39 @@ export class Turn {
     return this.#over;
   }
 }
+
+/** Calls when the work that is ready now, and all that it makes ready without waiting for anything outside, has been done. */
+export function afterReadyWork(call: () => void): void {
+  queueMicrotask(() => process.nextTick(call));
+}
+
+/**
+ * How much of a turn of the event loop may be used up by work that could wait. What comes after that is for the next turn: in
+ * between, others' events are heard.
+ */
+export class TurnBudget {
+  readonly #budgetMs: number;
+  readonly #monotonic: () => number;
+  readonly #onTurn: () => void;
+  #startedAt: number | undefined;
+
+  /** `onTurn` is called at the end of each turn in which somebody asked. */
+  constructor(budgetMs: number, monotonic: () => number, onTurn: () => void) {
+    this.#budgetMs = budgetMs;
+    this.#monotonic = monotonic;
+    this.#onTurn = onTurn;
+  }
+
+  isSpent(): boolean {
+    const now = this.#monotonic();
+    if (this.#startedAt === undefined) {
+      this.#startedAt = now;
+      setImmediate(() => {
+        this.#startedAt = undefined;
+        this.#onTurn();
+      });
+      return false;
+    }
+    return now - this.#startedAt > this.#budgetMs;
+  }
+}

@@ -174,13 +174,14 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     encryption: (encryption?.healthChecks() ?? []).map(({ name, check }) => everywhere(name, check)),
   });
   let port = options.securePort;
+  const inflight = options.maxInflight ?? { reads: 400, writes: 200 };
   const limit: Limit =
     options.priorityAndFairness === false
-      ? limitStage(options.maxInflight ?? 600)
+      ? limitStage(inflight, deps.metrics)
       : fairness({
           catalog,
           clock,
-          concurrency: options.maxInflight ?? 600,
+          concurrency: inflight.reads + inflight.writes,
           ...(deps.metrics && { metrics: deps.metrics }),
         });
   const noting = composeAudit(options.audit, {
@@ -257,6 +258,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       if (!deps.exclusiveStore && intervalMs > 0)
         group.run('compaction', (inner) => runCompactor(store, { clock, log, intervalMs }, inner));
       noting?.run(group);
+      if (limit.run !== undefined) group.run('fairness', (inner) => limit.run!(inner));
       await follow.loaded;
       progress.reached.add('caches');
       others.follow();

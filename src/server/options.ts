@@ -12,6 +12,7 @@ import type { JwtIssuer } from './authn/oidc.ts';
 import type { WebhookTokenOptions } from './authn/webhook.ts';
 import type { AuthorizerOptions } from './authz/compose.ts';
 import type { AuditOptions } from './audit/compose.ts';
+import type { InflightLimits } from './stages/limit.ts';
 import type { EncryptionOptions } from './storage/encryption/encryption.ts';
 
 export type AuthorizationMode = 'Node' | 'RBAC' | 'AlwaysAllow' | 'AlwaysDeny';
@@ -117,8 +118,8 @@ export interface ApiServerOptions {
   readonly minRequestTimeoutSeconds?: number;
   /** --shutdown-delay and grace: how long requests under way may go on when it stops; default 0. */
   readonly shutdownGraceMs?: number;
-  /** --max-mutating-requests-inflight + --max-requests-inflight; default 600. */
-  readonly maxInflight?: number;
+  /** --max-requests-inflight, --max-mutating-requests-inflight; default 400 and 200. With fairness their sum is what is shared out. */
+  readonly maxInflight?: InflightLimits;
   /** --encryption-provider-config: values are encrypted at rest. */
   readonly encryption?: EncryptionOptions;
   /** --profiling: profiles under /debug/pprof, for those who may; default true. */

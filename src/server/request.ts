@@ -51,6 +51,10 @@ export interface ApiRequest {
   impersonator?: UserInfo;
   /** For the audit log. */
   annotations?: Map<string, string>;
+  /** Under which the audit log knows it. */
+  auditId?: string;
+  /** The uids of its FlowSchema and priority level. */
+  flow?: { readonly schema: string; readonly level: string };
   form: Form;
   /** Bodies may be CBOR (the feature gate CBORServingAndStorage). */
   cbor?: boolean;

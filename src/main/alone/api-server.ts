@@ -230,7 +230,6 @@ export interface ApiServerSettings extends Omit<Partial<ApiServerOptions>, 'serv
 /** What the flags say of the server; what they do not say is absent. */
 export function apiServerSettings(flags: Flags): ApiServerSettings {
   const frontProxyCa = textOf(flags['requestheader-client-ca-file']);
-  const [reads, writes] = [flags['max-requests-inflight'], flags['max-mutating-requests-inflight']];
   const eventTtl = flags['event-ttl'];
   return {
     serviceAccounts: serviceAccounts(flags),
@@ -283,7 +282,7 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       flags: flagTexts(apiServerFlags, flags),
       profiling: flags.profiling,
       minRequestTimeoutSeconds: flags['min-request-timeout'],
-      maxInflight: reads === undefined && writes === undefined ? undefined : (reads ?? 400) + (writes ?? 200),
+      maxInflight: inflightOf(flags),
       priorityAndFairness: flags['enable-priority-and-fairness'],
       encryption: encryptionOf(flags),
       compactionIntervalMs: flags['etcd-compaction-interval'],
@@ -335,6 +334,21 @@ function featureGates(gates: Flags['feature-gates']): Readonly<Record<string, bo
       return [name, value.toLowerCase() === 'true'];
     }),
   );
+}
+
+function inflightOf(flags: Flags): ApiServerOptions['maxInflight'] {
+  const [reads = 400, writes = 200] = [flags['max-requests-inflight'], flags['max-mutating-requests-inflight']];
+  if (reads < 0 || writes < 0)
+    throw new UserError(
+      '--max-requests-inflight and --max-mutating-requests-inflight: less than nothing',
+      '0 is no limit',
+    );
+  if (reads + writes === 0 && flags['enable-priority-and-fairness'] !== false)
+    throw new UserError(
+      'priority and fairness has nothing to share out',
+      'give --max-requests-inflight or --max-mutating-requests-inflight, or --enable-priority-and-fairness=false',
+    );
+  return { reads, writes };
 }
 
 function encryptionOf(flags: Flags): ApiServerOptions['encryption'] {

@@ -71,6 +71,7 @@ export function audit(
     atLevel?.of(judgement.level).inc();
     const given = request.headers['audit-id'];
     const id = typeof given === 'string' && given.length <= 64 && /^[\w-]+$/.test(given) ? given : randomUuid(random);
+    request.auditId = id;
     const made: Noted = { id, judgement };
     noted.set(request, made);
     const { body } = request;

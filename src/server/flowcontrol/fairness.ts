@@ -3,23 +3,25 @@ import type { PriorityLevelConfiguration } from '../../api/generated/flowcontrol
 import { statusError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Clock } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
+import { afterReadyWork, TurnBudget } from '../../base/turn.ts';
 import { followCache } from '../cache/follow.ts';
-import type { PathHandler } from '../paths.ts';
-import { plainText } from '../paths.ts';
-import type { Stage, Watcher } from '../pipeline.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Catalog } from '../served/served.ts';
-import { distinguisher, hashOf, ordered, schemaFor } from './classify.ts';
+import { isTunnel } from '../stages/limit.ts';
+import type { Limit } from '../stages/limit.ts';
+import { distinguisher, handOf, hashOf, ordered, schemaFor } from './classify.ts';
 import type { Schema } from './classify.ts';
+import { dump } from './debug.ts';
+import type { WaitingRequest } from './debug.ts';
+import { estimateWork } from './estimate.ts';
+import type { WorkEstimate } from './estimate.ts';
+import { flowMetrics } from './flow-metrics.ts';
+import type { FlowCounts } from './flow-metrics.ts';
 import { Seats } from './levels.ts';
-import type { Level, LevelConfig, Ticket } from './levels.ts';
-
-export interface Fairness {
-  readonly stage: Stage;
-  readonly watcher: Watcher;
-  readonly debug: PathHandler;
-}
+import type { Level, LevelConfig } from './levels.ts';
+import { RetryAfter } from './retry-after.ts';
 
 export interface FairnessDeps {
   readonly catalog: Catalog;
@@ -32,29 +34,41 @@ export interface FairnessDeps {
 const group = 'flowcontrol.apiserver.k8s.io';
 /** A request waits a quarter of the time that it has at most (upstream: a minute). */
 const maxWaitMs = 15_000;
-const maxSeats = 10;
-const objectsPerSeat = 100;
+const rebalanceEveryMs = 10_000;
 const rememberLimit = 1000;
-
-/** Streams and tunnels hold no worker of the server. */
-const longSubresources: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'log', 'proxy']);
+/**
+ * One thread serves all: while somebody's requests fill a turn of the event loop nobody else is heard, however many seats are free.
+ * After so much work in one turn further requests wait in their queues for the next, and are taken in fair order.
+ */
+const turnBudgetMs = 2;
 
 interface Flow {
   readonly schema: string;
-  readonly level: Level;
-  readonly id: string;
-  readonly hash: number;
+  readonly schemaUid: string;
+  readonly level: Level<WaitingRequest>;
+  readonly distinguisher: string;
+  readonly hand: readonly number[];
+  readonly counts: FlowCounts | undefined;
+}
+
+interface Held {
+  readonly flow: Flow;
+  readonly work: WorkEstimate;
+  readonly seats: number;
+  readonly startedAt: number;
 }
 
 function configOf({ metadata, spec }: Frozen<KubeObject & PriorityLevelConfiguration>): LevelConfig {
-  const { limited, type } = spec ?? {};
+  const { limited, exempt, type } = spec ?? {};
+  const isExempt = type === 'Exempt';
   const queuing = limited?.limitResponse?.type === 'Queue' ? limited.limitResponse.queuing : undefined;
   return {
     name: metadata.name,
-    exempt: type === 'Exempt',
-    shares: limited?.nominalConcurrencyShares ?? 30,
-    lendablePercent: limited?.lendablePercent ?? 0,
-    borrowingLimitPercent: limited?.borrowingLimitPercent,
+    uid: metadata.uid ?? '',
+    exempt: isExempt,
+    shares: isExempt ? (exempt?.nominalConcurrencyShares ?? 0) : (limited?.nominalConcurrencyShares ?? 30),
+    lendablePercent: (isExempt ? exempt?.lendablePercent : limited?.lendablePercent) ?? 0,
+    borrowingLimitPercent: limited?.borrowingLimitPercent ?? undefined,
     queuing:
       queuing === undefined
         ? undefined
@@ -66,30 +80,17 @@ function configOf({ metadata, spec }: Frozen<KubeObject & PriorityLevelConfigura
   };
 }
 
-export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps): Fairness {
+export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps): Limit {
   const schemas = new Map<string, Schema>();
   const levels = new Map<string, LevelConfig>();
-  const seats = new Seats(concurrency);
+  const seats = new Seats<WaitingRequest>(concurrency);
+  const counted = metrics && flowMetrics(metrics);
+  const retryAfter = new Map<string, RetryAfter>();
+  const now = (): number => clock.monotonic();
+  const turn = new TurnBudget(turnBudgetMs, now, pump);
   let sorted: readonly Schema[] | undefined;
   let known = new WeakMap<UserInfo, Map<string, Flow | 'none'>>();
-  const held = new WeakMap<ApiRequest, { readonly level: string; readonly seats: number }>();
-  const labels = ['flow_schema', 'priority_level'];
-  const dispatched = metrics?.counters(
-    'apiserver_flowcontrol_dispatched_requests_total',
-    'Requests that began to be served.',
-    labels,
-  );
-  const rejected = metrics?.counters(
-    'apiserver_flowcontrol_rejected_requests_total',
-    'Requests that were told to come back.',
-    [...labels, 'reason'],
-  );
-  const waits = metrics?.histograms(
-    'apiserver_flowcontrol_request_wait_duration_seconds',
-    'How long requests waited in a queue.',
-    [...labels, 'execute'],
-    [0, 0.005, 0.02, 0.1, 0.5, 1, 5, 15],
-  );
+  const held = new WeakMap<ApiRequest, Held>();
 
   const changed = (): void => {
     sorted = undefined;
@@ -110,7 +111,8 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     },
   });
   const configure = (): void => {
-    seats.configure([...levels.values()]);
+    seats.configure([...levels.values()], now());
+    counted?.shared(seats);
     changed();
   };
   followCache(catalog.cache(group, 'prioritylevelconfigurations'), {
@@ -133,8 +135,17 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     const level =
       schema && (seats.levels.get(schema.spec?.priorityLevelConfiguration.name ?? '') ?? seats.levels.get('catch-all'));
     if (schema === undefined || level === undefined) return 'none';
-    const id = `${schema.metadata.name}/${distinguisher(schema, request)}`;
-    return { schema: schema.metadata.name, level, id, hash: hashOf(id) };
+    const of = distinguisher(schema, request);
+    const { queuing, name } = level.config;
+    return {
+      schema: schema.metadata.name,
+      schemaUid: schema.metadata.uid ?? '',
+      level,
+      distinguisher: of,
+      hand:
+        queuing === undefined ? [] : handOf(hashOf(`${schema.metadata.name}/${of}`), queuing.queues, queuing.handSize),
+      counts: counted?.of(schema.metadata.name, name),
+    };
   }
 
   function flowOf(request: ApiRequest): Flow | 'none' {
@@ -152,154 +163,154 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     return flow;
   }
 
-  /** A list takes as many seats as it has hundreds of objects to show. */
-  function seatsOf({ info, query }: ApiRequest): number {
-    if (info.verb !== 'list' && !(info.verb === 'watch' && query.get('sendInitialEvents') === 'true')) return 1;
-    const cache = catalog.find(info.group, info.version, info.resource)?.collection?.cache;
-    const limit = Number(query.get('limit') ?? 0);
-    const count = cache === undefined ? 0 : limit > 0 ? Math.min(limit, cache.size) : cache.size;
-    return Math.min(maxSeats, Math.max(1, Math.ceil(count / objectsPerSeat)));
-  }
-
-  function tooMany(flow: Flow, reason: string): Error {
-    rejected?.of(flow.schema, flow.level.config.name, reason).inc();
-    return statusError('TooManyRequests', 'too many requests, please try again later', { retryAfterSeconds: 1 });
-  }
-
-  function wait(request: ApiRequest, flow: Flow, count: number): Promise<void> {
-    const arrived = clock.monotonic();
-    const { level } = flow;
-    const told = (execute: boolean) =>
-      waits?.of(flow.schema, level.config.name, String(execute)).observe((clock.monotonic() - arrived) / 1000);
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        timer.cancel();
-        request.signal.removeEventListener('abort', cancelled);
-      };
-      const refuse = (reason: string): void => {
-        if (ticket.state !== 'waiting') return;
-        end();
-        seats.giveUp(level, ticket);
-        told(false);
-        reject(tooMany(flow, reason));
-      };
-      const cancelled = (): void => refuse('cancelled');
-      const timer = clock.after(maxWaitMs, () => refuse('time-out'));
-      request.signal.addEventListener('abort', cancelled, { once: true });
-      const ticket: Ticket = {
-        seats: count,
-        flow: flow.id,
-        state: 'waiting',
-        start: () => {
-          end();
-          told(true);
-          accept(request, flow, count);
-          resolve();
-        },
-      };
-      if (!level.enqueue(ticket, flow.hash)) {
-        level.rejected++;
-        ticket.state = 'gone';
-        end();
-        reject(tooMany(flow, level.config.queuing === undefined ? 'concurrency-limit' : 'queue-full'));
-      }
+  function tooMany({ level, counts }: Flow, reason: string): Error {
+    const { name } = level.config;
+    counts?.rejected(reason).inc();
+    let told = retryAfter.get(name);
+    if (told === undefined) retryAfter.set(name, (told = new RetryAfter(now())));
+    return statusError('TooManyRequests', 'too many requests, please try again later', {
+      retryAfterSeconds: told.drop(now()),
     });
   }
 
-  function accept(request: ApiRequest, flow: Flow, count: number): void {
-    dispatched?.of(flow.schema, flow.level.config.name).inc();
-    held.set(request, { level: flow.level.config.name, seats: count });
+  function wait(request: ApiRequest, flow: Flow, work: WorkEstimate, count: number): Promise<void> {
+    const arrived = now();
+    const { level, counts } = flow;
+    return new Promise((resolve, reject) => {
+      const end = (executes: boolean): void => {
+        timer.cancel();
+        request.signal.removeEventListener('abort', cancelled);
+        counts?.queued.add(-1);
+        counts?.queuedSeats.add(-count);
+        (executes ? counts?.waited : counts?.waitedInVain)?.observe((now() - arrived) / 1000);
+      };
+      const refuse = (reason: 'time-out' | 'cancelled'): void => {
+        if (ticket.state !== 'waiting') return;
+        end(false);
+        seats.giveUp(level, ticket, now());
+        if (reason === 'time-out') level.timedOut++;
+        else level.cancelled++;
+        reject(tooMany(flow, reason));
+      };
+      const cancelled = (): void => refuse('cancelled');
+      const ticket: WaitingRequest = {
+        seats: count,
+        state: 'waiting',
+        schema: flow.schema,
+        distinguisher: flow.distinguisher,
+        arrivedMs: request.arrivedMs,
+        work,
+        request,
+        start: () => {
+          end(true);
+          accept(request, flow, work, count);
+          resolve();
+        },
+      };
+      seats.wake(level);
+      const length = level.enqueue(ticket, flow.hand);
+      if (length === undefined) {
+        level.rejected++;
+        reject(tooMany(flow, level.config.queuing === undefined ? 'concurrency-limit' : 'queue-full'));
+        return;
+      }
+      const timer = clock.after(maxWaitMs, () => refuse('time-out'));
+      request.signal.addEventListener('abort', cancelled, { once: true });
+      counts?.queued.add(1);
+      counts?.queuedSeats.add(count);
+      counts?.queueLength.observe(length);
+      seats.note(level, arrived);
+    });
+  }
+
+  function accept(request: ApiRequest, flow: Flow, work: WorkEstimate, count: number): void {
+    const { counts } = flow;
+    counts?.dispatched.inc();
+    counts?.executing.add(1);
+    counts?.executingSeats.add(count);
+    held.set(request, { flow, work, seats: count, startedAt: now() });
+  }
+
+  let isPumping = false;
+
+  /** Starts those who wait, one after the other, as long as there are seats and the turn is not used up. */
+  function pump(): void {
+    if (isPumping || seats.waiting === 0) return;
+    const found = seats.next();
+    // Nobody has room: whoever leaves pumps again.
+    if (found === undefined || turn.isSpent()) return;
+    const { level, ticket } = found;
+    const charge = found.take();
+    const began = now();
+    isPumping = true;
+    seats.start(level, ticket, began);
+    afterReadyWork(() => {
+      isPumping = false;
+      const spentMs = now() - began;
+      charge(spentMs);
+      seats.charge(level, spentMs);
+      pump();
+    });
+  }
+
+  function leave({ flow, seats: count }: Held, given: number, isLast: boolean): void {
+    flow.counts?.executingSeats.add(-given);
+    if (isLast && given === count) flow.counts?.executing.add(-1);
+    seats.leave(flow.level, given, now(), isLast);
+    if (seats.waiting > 0) pump();
   }
 
   return {
     stage: {
       name: 'fairness',
       run(request) {
-        const { info, peer } = request;
-        if (peer.user !== undefined || longSubresources.has(info.subresource)) return undefined;
+        const { peer } = request;
+        if (peer.user !== undefined || isTunnel(request)) return undefined;
         const flow = flowOf(request);
-        if (flow === 'none' || flow.level.config.exempt) return undefined;
-        const count = seatsOf(request);
-        const { level } = flow;
-        if (level.waiting === 0 && seats.hasRoom(level, count)) {
-          level.inUse += count;
-          level.dispatched++;
-          accept(request, flow, count);
+        if (flow === 'none') return undefined;
+        const { level, counts } = flow;
+        request.flow = { schema: flow.schemaUid, level: level.config.uid };
+        const work = estimateWork(catalog, request, level.nominal);
+        const count = Math.max(work.initialSeats, work.finalSeats);
+        counts?.estimated.observe(count);
+        const { exempt, queuing } = level.config;
+        const isFree = level.waiting === 0 && level.hasRoom(count);
+        if (exempt || (isFree && (queuing === undefined || (!turn.isSpent() && seats.waiting === 0)))) {
+          seats.enter(level, count, now());
+          accept(request, flow, work, count);
           return undefined;
         }
-        return wait(request, flow, count);
+        if (!isFree) counts?.noRoom.inc();
+        return wait(request, flow, work, count);
       },
     },
     watcher: {
-      finished(request) {
+      finished(request, answer) {
         const mine = held.get(request);
         if (mine === undefined) return;
         held.delete(request);
-        seats.leave(mine.level, mine.seats);
+        const { flow, work, seats: count, startedAt } = mine;
+        const { counts } = flow;
+        (answer.type === 'watch' ? counts?.watching : counts?.regular)?.observe((now() - startedAt) / 1000);
+        if (work.finalSeats === 0) return leave(mine, count, true);
+        // Watchers are told after the answer: that work is the request's, too.
+        counts?.executing.add(-1);
+        if (count > work.finalSeats) leave(mine, count - work.finalSeats, false);
+        clock.after(work.additionalLatencyMs, () => {
+          counts?.executingSeats.add(-work.finalSeats);
+          seats.leave(flow.level, work.finalSeats, now());
+          if (seats.waiting > 0) pump();
+        });
       },
     },
-    debug: (request) => dump(seats, request.info.path),
+    debug: (request) => dump(seats, request),
+    async run(signal) {
+      while (!signal.aborted) {
+        await sleep(clock, rebalanceEveryMs, signal);
+        seats.rebalance(now());
+        counted?.shared(seats);
+        pump();
+      }
+    },
   };
-}
-
-const debugPrefix = '/debug/api_priority_and_fairness/';
-
-function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  return `${[header, ...rows].map((row) => row.join(', ')).join('\n')}\n`;
-}
-
-function dump(seats: Seats, path: string) {
-  if (!path.startsWith(debugPrefix)) return undefined;
-  const all = [...seats.levels.values()];
-  switch (path.slice(debugPrefix.length)) {
-    case 'dump_priority_levels':
-      return plainText(
-        table(
-          [
-            'PriorityLevelName',
-            'ActiveQueues',
-            'IsIdle',
-            'IsQuiescing',
-            'WaitingRequests',
-            'ExecutingRequests',
-            'DispatchedRequests',
-            'RejectedRequests',
-            'NominalSeats',
-          ],
-          all.map((level) => [
-            level.config.name,
-            level.queues.filter(({ waiting }) => waiting.length > 0).length,
-            String(level.inUse === 0 && level.waiting === 0),
-            'false',
-            level.waiting,
-            level.inUse,
-            level.dispatched,
-            level.rejected,
-            level.nominal,
-          ]),
-        ),
-      );
-    case 'dump_queues':
-      return plainText(
-        table(
-          ['PriorityLevelName', 'Index', 'PendingRequests', 'VirtualStart'],
-          all.flatMap(({ config, queues }) =>
-            queues.map(({ waiting, served }, at) => [config.name, at, waiting.length, served]),
-          ),
-        ),
-      );
-    case 'dump_requests':
-      return plainText(
-        table(
-          ['PriorityLevelName', 'QueueIndex', 'RequestIndexInQueue', 'FlowDistinguisher', 'Seats'],
-          all.flatMap(({ config, queues }) =>
-            queues.flatMap(({ waiting }, at) =>
-              waiting.map(({ flow, seats: count }, index) => [config.name, at, index, flow, count]),
-            ),
-          ),
-        ),
-      );
-    default:
-      return undefined;
-  }
 }

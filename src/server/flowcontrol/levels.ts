@@ -1,8 +1,11 @@
 // Owns the seats of the priority levels: who may start now, who waits in which queue, who is turned away. No requests, no timers.
-import { handOf } from './classify.ts';
+import { share, smoothed } from './borrowing.ts';
+import { Demand } from './demand.ts';
 
 export interface LevelConfig {
   readonly name: string;
+  readonly uid: string;
+  /** Its requests are counted, but never held up. */
   readonly exempt: boolean;
   readonly shares: number;
   readonly lendablePercent: number;
@@ -14,65 +17,82 @@ export interface LevelConfig {
 
 export interface Ticket {
   readonly seats: number;
-  readonly flow: string;
   /** Called when the seats are its own. */
   readonly start: () => void;
   state: 'waiting' | 'running' | 'gone';
 }
 
-interface Queue {
-  readonly waiting: Ticket[];
+interface Queue<T extends Ticket> {
+  readonly waiting: T[];
   /** Work handed out so far, on the level's scale: the smallest is served next. */
   served: number;
 }
 
-export class Level {
+export class Level<T extends Ticket = Ticket> {
   readonly config: LevelConfig;
   nominal = 0;
+  /** What it may use now: between what it does not lend and what it may borrow. */
+  current = 0;
   inUse = 0;
+  executing = 0;
   waiting = 0;
+  waitingSeats = 0;
   dispatched = 0;
   rejected = 0;
-  readonly queues: Queue[];
+  timedOut = 0;
+  cancelled = 0;
+  smoothed = 0;
+  target = 0;
+  last = { average: 0, deviation: 0, high: 0 };
+  /** Work done for it, by seat that it may use: between levels the smallest is served next. */
+  served = 0;
+  readonly demand: Demand;
+  readonly queues: Queue<T>[];
   #now = 0;
 
-  constructor(config: LevelConfig) {
+  constructor(config: LevelConfig, nowMs: number) {
     this.config = config;
+    this.demand = new Demand(nowMs);
     this.queues = Array.from({ length: config.queuing?.queues ?? 0 }, () => ({ waiting: [], served: 0 }));
   }
 
-  get lendable(): number {
-    return Math.round((this.nominal * this.config.lendablePercent) / 100);
+  get minimum(): number {
+    return this.nominal - Math.round((this.nominal * this.config.lendablePercent) / 100);
   }
 
-  /** How many seats it may hold at most. */
-  get limit(): number {
+  maximum(total: number): number {
     const { borrowingLimitPercent } = this.config;
     return borrowingLimitPercent === undefined
-      ? Number.POSITIVE_INFINITY
+      ? Math.max(total, this.nominal)
       : this.nominal + Math.round((this.nominal * borrowingLimitPercent) / 100);
   }
 
-  /** False: every queue of its hand is full. */
-  enqueue(ticket: Ticket, hash: number): boolean {
+  /** Whether it may take so many seats now. One request may always run, however wide it is. */
+  hasRoom(seats: number): boolean {
+    return this.config.exempt || this.inUse === 0 || this.inUse + seats <= this.current;
+  }
+
+  /** How many wait in its queue with it; undefined: every queue of the hand is full. */
+  enqueue(ticket: T, hand: readonly number[]): number | undefined {
     const { queuing } = this.config;
-    if (queuing === undefined) return false;
-    let best: Queue | undefined;
-    for (const at of handOf(hash, queuing.queues, queuing.handSize)) {
+    if (queuing === undefined) return undefined;
+    let best: Queue<T> | undefined;
+    for (const at of hand) {
       const queue = this.queues[at]!;
       if (best === undefined || queue.waiting.length < best.waiting.length) best = queue;
     }
-    if (best === undefined || best.waiting.length >= queuing.lengthLimit) return false;
+    if (best === undefined || best.waiting.length >= queuing.lengthLimit) return undefined;
     // A queue that was empty has no claim on the past.
     if (best.waiting.length === 0) best.served = Math.max(best.served, this.#now);
     best.waiting.push(ticket);
     this.waiting++;
-    return true;
+    this.waitingSeats += ticket.seats;
+    return best.waiting.length;
   }
 
   /** The next in fair order, left in its queue. */
-  next(): { readonly ticket: Ticket; take(): void } | undefined {
-    let best: Queue | undefined;
+  next(): { readonly ticket: T; take(): (work: number) => void } | undefined {
+    let best: Queue<T> | undefined;
     for (const queue of this.queues) {
       while (queue.waiting[0]?.state === 'gone') queue.waiting.shift();
       if (queue.waiting.length > 0 && (best === undefined || queue.served < best.served)) best = queue;
@@ -82,96 +102,149 @@ export class Level {
     const ticket = queue.waiting[0]!;
     return {
       ticket,
+      /** Out of its queue, which is told afterwards how much work it was. */
       take: () => {
         queue.waiting.shift();
         this.#now = queue.served;
         queue.served += ticket.seats;
         this.waiting--;
+        this.waitingSeats -= ticket.seats;
+        return (work) => {
+          queue.served += work;
+        };
       },
     };
   }
 }
 
-export class Seats {
-  readonly #total: number;
-  #levels = new Map<string, Level>();
+export class Seats<T extends Ticket = Ticket> {
+  readonly total: number;
+  /** Of the last time that seats were shared out. */
+  fraction = 0;
+  #levels = new Map<string, Level<T>>();
+  /** Levels that went while requests of theirs were under way. */
+  readonly #leaving = new Set<Level<T>>();
+  /** What the level that was served last has had. */
+  #served = 0;
 
   constructor(total: number) {
-    this.#total = total;
+    this.total = total;
   }
 
-  get levels(): ReadonlyMap<string, Level> {
+  get levels(): ReadonlyMap<string, Level<T>> {
     return this.#levels;
   }
 
-  /** New configurations; a level that stays keeps its requests. Those who wait in a level that goes are let in. */
-  configure(configs: readonly LevelConfig[]): void {
-    const sum = configs.reduce((total, { shares, exempt }) => total + (exempt ? 0 : shares), 0) || 1;
-    const next = new Map<string, Level>();
+  get waiting(): number {
+    let waiting = 0;
+    for (const level of this.#levels.values()) waiting += level.waiting;
+    return waiting;
+  }
+
+  isLeaving(level: Level<T>): boolean {
+    return this.#leaving.has(level);
+  }
+
+  /** New configurations; a level that stays keeps its requests. Those who wait in a level that goes or changes its queues are let in. */
+  configure(configs: readonly LevelConfig[], nowMs: number): void {
+    const sum = configs.reduce((total, { shares }) => total + shares, 0) || 1;
+    const next = new Map<string, Level<T>>();
+    const replaced: Level<T>[] = [];
     for (const config of configs) {
       const old = this.#levels.get(config.name);
       const isSame = old !== undefined && JSON.stringify(old.config) === JSON.stringify(config);
-      const level = isSame ? old : new Level(config);
-      if (!isSame && old !== undefined) {
-        level.inUse = old.inUse;
-        this.#release(old, level);
-      }
-      level.nominal = config.exempt ? 0 : Math.ceil((this.#total * config.shares) / sum);
+      const level = isSame ? old : new Level<T>(config, nowMs);
+      if (!isSame && old !== undefined) replaced.push(old);
+      level.nominal = Math.ceil((this.total * config.shares) / sum);
       next.set(config.name, level);
     }
-    for (const [name, level] of this.#levels) if (!next.has(name)) this.#release(level, level);
+    for (const [name, level] of this.#levels) if (!next.has(name)) replaced.push(level);
     this.#levels = next;
-  }
-
-  #release(level: Level, onto: Level): void {
-    for (let found = level.next(); found !== undefined; found = level.next()) {
-      found.take();
-      this.#start(onto, found.ticket);
+    this.rebalance(nowMs, false);
+    for (const level of replaced) {
+      for (let found = level.next(); found !== undefined; found = level.next()) {
+        found.take();
+        this.start(level, found.ticket, nowMs);
+      }
+      if (level.executing > 0) this.#leaving.add(level);
     }
   }
 
-  #start(level: Level, ticket: Ticket): void {
+  /** Shares the seats out anew by what was wanted since the last round. `isRound` is false between rounds, when only bounds changed. */
+  rebalance(nowMs: number, isRound = true): void {
+    const claims = [];
+    for (const level of this.#levels.values()) {
+      if (isRound) {
+        level.last = level.demand.take(nowMs);
+        level.smoothed = smoothed(level.smoothed, level.last.average + level.last.deviation);
+      }
+      const lower = Math.max(level.minimum, Math.min(level.nominal, level.last.high));
+      level.target = Math.max(lower, level.smoothed, 1);
+      claims.push({
+        name: level.config.name,
+        lower,
+        upper: Math.max(lower, level.maximum(this.total)),
+        // An exempt level takes what it takes: nothing is kept for it beyond its bounds.
+        target: level.config.exempt ? 0 : level.target,
+      });
+    }
+    const { fraction, limits } = share(this.total, claims);
+    this.fraction = fraction;
+    for (const level of this.#levels.values()) level.current = Math.max(1, limits.get(level.config.name) ?? 0);
+  }
+
+  start(level: Level<T>, ticket: T, nowMs: number): void {
     ticket.state = 'running';
-    level.inUse += ticket.seats;
-    level.dispatched++;
+    this.enter(level, ticket.seats, nowMs);
     ticket.start();
   }
 
-  /** Whether `level` may take so many seats now: its own, or what others lend and do not use. */
-  hasRoom(level: Level, seats: number): boolean {
-    if (level.config.exempt || level.inUse === 0) return true;
-    const wanted = level.inUse + seats;
-    if (wanted > level.limit) return false;
-    let used = 0;
-    let lent = 0;
-    for (const other of this.#levels.values()) {
-      if (other.config.exempt) continue;
-      used += other.inUse;
-      // What a level does not lend is kept free for it, whoever asks.
-      if (other !== level) lent += Math.max(0, other.nominal - other.lendable - other.inUse);
-    }
-    if (wanted <= level.nominal) return used + seats <= Math.max(this.#total, level.nominal);
-    return used + seats + lent <= this.#total;
+  enter(level: Level<T>, seats: number, nowMs: number): void {
+    level.inUse += seats;
+    level.executing++;
+    level.dispatched++;
+    this.note(level, nowMs);
   }
 
-  leave(name: string, seats: number): void {
-    const level = this.#levels.get(name);
-    if (level !== undefined) level.inUse = Math.max(0, level.inUse - seats);
-    for (const candidate of this.#levels.values()) this.#dispatch(candidate);
+  /** `isLast` is false when a request gives back some of its seats and keeps others. */
+  leave(level: Level<T>, seats: number, nowMs: number, isLast = true): void {
+    level.inUse = Math.max(0, level.inUse - seats);
+    if (isLast) level.executing = Math.max(0, level.executing - 1);
+    if (level.executing === 0) this.#leaving.delete(level);
+    this.note(level, nowMs);
   }
 
-  giveUp(level: Level, ticket: Ticket): void {
+  giveUp(level: Level<T>, ticket: T, nowMs: number): void {
     if (ticket.state !== 'waiting') return;
     ticket.state = 'gone';
     level.waiting--;
+    level.waitingSeats -= ticket.seats;
     level.rejected++;
+    this.note(level, nowMs);
   }
 
-  #dispatch(level: Level): void {
-    for (let found = level.waiting === 0 ? undefined : level.next(); found !== undefined; found = level.next()) {
-      if (!this.hasRoom(level, found.ticket.seats)) return;
-      found.take();
-      this.#start(level, found.ticket);
+  note(level: Level<T>, nowMs: number): void {
+    level.demand.set(level.inUse + level.waitingSeats, nowMs);
+  }
+
+  charge(level: Level<T>, work: number): void {
+    level.served += work / level.current;
+    this.#served = level.served;
+  }
+
+  /** A level where nobody waited has no claim on the past. */
+  wake(level: Level<T>): void {
+    if (level.waiting === 0) level.served = Math.max(level.served, this.#served);
+  }
+
+  /** Of all levels with room for their next: the one that got the least for its size. Left in its queue. */
+  next(): { readonly level: Level<T>; readonly ticket: T; take(): (work: number) => void } | undefined {
+    let best: { readonly level: Level<T>; readonly ticket: T; take(): (work: number) => void } | undefined;
+    for (const level of this.#levels.values()) {
+      if (level.waiting === 0 || (best !== undefined && best.level.served <= level.served)) continue;
+      const found = level.next();
+      if (found !== undefined && level.hasRoom(found.ticket.seats)) best = { level, ...found };
     }
+    return best;
   }
 }

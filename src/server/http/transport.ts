@@ -45,6 +45,8 @@ class HttpRequest implements ApiRequest {
   user: UserInfo = nobody;
   impersonator?: UserInfo;
   cbor?: boolean;
+  flow?: NonNullable<ApiRequest['flow']>;
+  auditId?: string;
   #form: Form | undefined;
   readonly #exchange: HttpExchange;
   #body: RequestBody | undefined;
@@ -137,10 +139,14 @@ export function httpTransport(
     length: number | undefined,
   ): Record<string, string | string[]> {
     const headers: Record<string, string | string[]> = {
-      'Audit-Id': randomUuid(random),
+      'Audit-Id': request.auditId ?? randomUuid(random),
       'Cache-Control': 'no-cache, private',
       'Content-Type': contentType,
     };
+    if (request.flow !== undefined) {
+      headers['X-Kubernetes-PF-FlowSchema-UID'] = request.flow.schema;
+      headers['X-Kubernetes-PF-PriorityLevel-UID'] = request.flow.level;
+    }
     if (strict !== '') headers['Strict-Transport-Security'] = strict;
     if (length !== undefined) headers['Content-Length'] = String(length);
     if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
