@@ -6,6 +6,8 @@ import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
 import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/openapi/merge.ts';
 import { openApiV2 } from '../api/openapi/v2.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
+import { otherDocuments, otherSchemas } from '../api/openapi/other-paths.ts';
+import { encodeOpenApiV3 } from '../api/openapi/v3-protobuf.ts';
 import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
 import type { ApiServices } from './aggregation/api-services.ts';
 import type { AggregationProxy } from './aggregation/proxy.ts';
@@ -21,6 +23,11 @@ const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const protobufV2Names: ReadonlySet<string> = new Set([
   protobufV2,
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+]);
+const protobufV3 = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf';
+const protobufV3Names: ReadonlySet<string> = new Set([
+  protobufV3,
+  'application/com.github.proto-openapi.spec.v3@v1.0+protobuf',
 ]);
 const jsonNames: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
 
@@ -50,12 +57,14 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
         return url === undefined ? [] : [[`apis/${service.spec.group ?? ''}/${service.spec.version ?? ''}`, url]];
       }),
     );
-  const v3 = (path: string) =>
-    keep(path, 'application/json', () =>
-      jsonBytes(openApiV3(readFact(groups().get(path)!) as SlimDocument, schemas())),
-    );
+  const v3 = (path: string, isProtobuf: boolean) => {
+    const made = () => openApiV3(groups().get(path)!.read(), schemas());
+    return isProtobuf
+      ? keep(`${path} protobuf`, protobufV3, () => encodeOpenApiV3(made()))
+      : keep(path, 'application/json', () => jsonBytes(made()));
+  };
   const index = (): Document => {
-    const recorded = [...groups().keys()].map((path) => [path, hashOf(groups().get(path)!)] as const);
+    const recorded = [...groups().keys()].map((path) => [path, groups().get(path)!.hash()] as const);
     const made = [...custom()].map(([path, { hash }]) => [path, hash] as const);
     const remote = elsewhere();
     const bytes = () => jsonBytes(openApiV3Index(new Map([...recorded, ...made]), remote));
@@ -64,7 +73,7 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
   };
   const ownV2 = lazily(() =>
     openApiV2(
-      [...groups().values()].map((file) => readFact(file) as SlimDocument),
+      [...groups().values()].map(({ read }) => read()),
       schemas(),
     ),
   );
@@ -103,14 +112,18 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
     const remote = services.remote(...groupVersionOf(name));
     if (remote !== undefined) return proxy.pass(request, remote);
     const own = custom().get(name);
-    if (own !== undefined) {
-      if (!accepts(request, jsonNames)) return notAcceptable();
-      return redirect(request, name, own.hash) ?? send(request, document(own.make(), 'application/json'), own.hash);
-    }
-    const file = groups().get(name);
-    if (file === undefined) return { type: 'bytes', code: 404, contentType: '', body: '' };
-    if (!accepts(request, jsonNames)) return notAcceptable();
-    return redirect(request, name, hashOf(file)) ?? send(request, v3(name), hashOf(file));
+    const known = groups().get(name);
+    if (own === undefined && known === undefined) return { type: 'bytes', code: 404, contentType: '', body: '' };
+    const isProtobuf = accepts(request, protobufV3Names);
+    if (!isProtobuf && !accepts(request, jsonNames)) return notAcceptable();
+    const hash = own?.hash ?? known!.hash();
+    const moved = redirect(request, name, hash);
+    if (moved !== undefined) return moved;
+    if (own === undefined) return send(request, v3(name, isProtobuf), hash);
+    const made = own.make();
+    return isProtobuf
+      ? send(request, document(encodeOpenApiV3(made), protobufV3), hash)
+      : send(request, document(jsonBytes(made), 'application/json'), hash);
   };
 }
 
@@ -136,7 +149,7 @@ const sha512 = (bytes: Buffer | string): string => createHash('sha512').update(b
 interface CustomDocument {
   readonly hash: string;
   /** Made on each call: nobody asks often, and hundreds of kinds would fill memory. */
-  readonly make: () => Buffer;
+  readonly make: () => Record<string, unknown>;
 }
 
 /** By path. */
@@ -186,7 +199,7 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
           hash: sha512(JSON.stringify(all)),
           make: () => {
             const { document: facts, schemas: own } = customDocument(all);
-            return jsonBytes(openApiV3(facts, { ...schemas(), ...own }));
+            return openApiV3(facts, { ...schemas(), ...own });
           },
         },
       ]),
@@ -224,18 +237,26 @@ function notAcceptable(): ApiAnswer {
   return { type: 'bytes', code: 406, contentType: '', body: '' };
 }
 
-/** Paths below /openapi/v3 ("apis/apps/v1") with the recorded file of each. */
-function groupFiles(): Map<string, string> {
+interface KnownDocument {
+  readonly read: () => SlimDocument;
+  readonly hash: () => string;
+}
+
+/** Paths below /openapi/v3 ("apis/apps/v1") with the recorded document of each, in order. */
+function groupFiles(): Map<string, KnownDocument> {
   const files = factNames('openapi-v3').filter((name) => name.endsWith('.json'));
-  return new Map(files.map((name) => [name.slice(0, -'.json'.length).replaceAll('_', '/'), `openapi-v3/${name}`]));
+  const found: [string, KnownDocument][] = files.map((name) => {
+    const file = `openapi-v3/${name}`;
+    const path = name.slice(0, -'.json'.length).replaceAll('_', '/');
+    return [path, { read: () => readFact(file) as SlimDocument, hash: () => sha512(readFactText(file)) }];
+  });
+  for (const [path, made] of otherDocuments)
+    found.push([path, { read: () => made, hash: () => sha512(JSON.stringify(made)) }]);
+  return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Documents are made from a fact and change only with it (or with the program), so the fact's hash is theirs without making them. */
-function hashOf(file: string): string {
-  return createHash('sha512').update(readFactText(file)).digest('hex').toUpperCase();
-}
-
-const schemas = lazily(() => readFact('schemas.json') as Schemas);
+const schemas = lazily(() => ({ ...(readFact('schemas.json') as Schemas), ...otherSchemas }));
 
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));

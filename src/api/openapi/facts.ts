@@ -15,6 +15,8 @@ export type Schemas = Readonly<Record<string, SchemaObject>>;
 /** An operation of facts/openapi-v3: content types to schema names (or a schema as JSON text). */
 export interface SlimOperation {
   readonly operationId: string;
+  /** Where there is more to say than its action and kind. */
+  readonly description?: string;
   readonly action?: string;
   /** "apps/v1/Deployment", "/v1/Pod". */
   readonly gvk?: string;
@@ -81,6 +83,7 @@ export const statusText = (code: string): string => statusTexts[code] ?? code;
 
 /** What is said of an operation: its action and kind, in a short sentence. */
 export function describeOperation(operation: SlimOperation): string {
+  if (operation.description !== undefined) return operation.description;
   const kind = operation.gvk === undefined ? '' : gvkOf(operation.gvk).kind;
   switch (operation.action) {
     case 'list':
@@ -94,7 +97,8 @@ export function describeOperation(operation: SlimOperation): string {
     case 'patch':
       return `partially update the ${kind}`;
     case undefined:
-      return 'get what the API serves';
+      if (operation.operationId.endsWith('APIResources')) return 'get available resources';
+      return operation.operationId.endsWith('APIGroup') ? 'get information of a group' : 'get available API versions';
     default:
       return kind === '' ? operation.action : `${operation.action} ${kind}`;
   }

@@ -6,8 +6,10 @@ import { test } from 'node:test';
 import { Reader } from '../codec/protobuf-bytes.ts';
 import type { Schemas, SlimDocument } from './facts.ts';
 import { openApiV2 } from './v2.ts';
+import { otherDocuments, otherSchemas } from './other-paths.ts';
 import { encodeOpenApiV2 } from './v2-protobuf.ts';
 import { factFileOf, openApiV3, openApiV3Index } from './v3.ts';
+import { encodeOpenApiV3 } from './v3-protobuf.ts';
 
 const facts = join(process.cwd(), 'facts');
 const read = <T>(...path: string[]): T => JSON.parse(readFileSync(join(facts, ...path), 'utf8')) as T;
@@ -75,6 +77,28 @@ test('v2 is whole, in JSON and in protobuf', () => {
   );
   const extensions = pod.filter(([number]) => number === 31).map(([, value]) => value.toString());
   assert.ok(extensions.some((extension) => extension.includes('x-kubernetes-group-version-kind')));
+});
+
+test('v3 in protobuf has every path, schema and property', () => {
+  for (const document of [...documents, ...otherDocuments.values()]) {
+    const whole = openApiV3(document, { ...schemas, ...otherSchemas }) as unknown as {
+      paths: object;
+      components: { schemas: Swagger['definitions'] };
+    };
+    const fields = fieldsOf(encodeOpenApiV3(whole as never));
+    assert.deepEqual(fields.map(([number]) => number).join(' '), '1 2 4 5');
+    const of = (number: number): Buffer => fields.find(([found]) => found === number)![1];
+    assert.deepEqual([...named(of(4), 1).keys()].toSorted(), Object.keys(whole.paths).toSorted());
+    const written = fieldsOf(of(5)).find(([number]) => number === 1);
+    const found = written === undefined ? new Map<string, Buffer>() : named(written[1], 1);
+    assert.deepEqual([...found.keys()].toSorted(), Object.keys(whole.components.schemas).toSorted());
+    for (const [name, { properties }] of Object.entries(whole.components.schemas)) {
+      if (properties === undefined) continue;
+      const schema = fieldsOf(fieldsOf(found.get(name)!)[0]![1]);
+      const names = [...named(schema.find(([number]) => number === 31)![1], 1).keys()];
+      assert.deepEqual(names.toSorted(), Object.keys(properties).toSorted(), name);
+    }
+  }
 });
 
 function fieldsOf(bytes: Uint8Array): [number, Buffer][] {

@@ -1,28 +1,17 @@
 // Owns the protobuf form of the OpenAPI v2 document (gnostic's openapi.v2), which client-go's discovery reads.
 import { Writer } from '../codec/protobuf-bytes.ts';
-
-type Json = Readonly<Record<string, unknown>>;
-type Put = (writer: Writer, value: never) => void;
-
-/**
- * How a key of an object travels: its field number and form. `any` is a value as YAML text. Objects are written field by field from the last to the first, as the writer wants it.
- */
-type Form =
-  | { readonly as: 'text' | 'texts' | 'bool' | 'any' | 'anys' }
-  | { readonly as: 'message' | 'messages'; readonly of: () => Message };
-
-interface Message {
-  readonly fields: readonly (readonly [key: string, number: number, form: Form])[];
-  /** Keys that start with "x-" go there. */
-  readonly extensions?: number;
-  /** Writes by itself instead: what Swagger writes as one thing and protobuf as several. */
-  readonly own?: Put;
-}
-
-const text: Form = { as: 'text' };
-const texts: Form = { as: 'texts' };
-const bool: Form = { as: 'bool' };
-const message = (of: () => Message): Form => ({ as: 'message', of });
+import {
+  bool,
+  type Json,
+  message,
+  type Message,
+  nested,
+  put,
+  type Put,
+  putNamed,
+  text,
+  texts,
+} from './gnostic-writer.ts';
 
 const schemaMessage: Message = {
   fields: [
@@ -195,77 +184,4 @@ export function encodeOpenApiV2(document: Json): Buffer {
   const writer = new Writer();
   put(writer, documentMessage, document as never);
   return writer.finish();
-}
-
-function nested(writer: Writer, number: number, write: () => void): void {
-  const before = writer.length;
-  write();
-  writer.uint32(writer.length - before);
-  writer.tag(number, 2);
-}
-
-function put(writer: Writer, { fields, extensions, own }: Message, value: never): void {
-  if (own !== undefined) {
-    own(writer, value);
-    return;
-  }
-  const object = value as Json;
-  if (extensions !== undefined)
-    for (const key of Object.keys(object).reverse())
-      if (key.startsWith('x-'))
-        nested(writer, extensions, () => {
-          putAny(writer, 2, object[key]);
-          writer.text(key);
-          writer.tag(1, 2);
-        });
-  for (let at = fields.length - 1; at >= 0; at--) {
-    const [key, number, form] = fields[at]!;
-    if (object[key] !== undefined) putField(writer, number, form, object[key]);
-  }
-}
-
-function putField(writer: Writer, number: number, form: Form, value: unknown): void {
-  switch (form.as) {
-    case 'text':
-      putText(writer, number, value as string);
-      break;
-    case 'texts':
-      for (const item of (value as string[]).toReversed()) putText(writer, number, item);
-      break;
-    case 'bool':
-      writer.uint32(value === true ? 1 : 0);
-      writer.tag(number, 0);
-      break;
-    case 'any':
-      putAny(writer, number, value);
-      break;
-    case 'anys':
-      for (const item of (value as unknown[]).toReversed()) putAny(writer, number, item);
-      break;
-    case 'message':
-      nested(writer, number, () => put(writer, form.of(), value as never));
-      break;
-    case 'messages':
-      for (const item of (value as unknown[]).toReversed())
-        nested(writer, number, () => put(writer, form.of(), item as never));
-  }
-}
-
-function putText(writer: Writer, number: number, value: string): void {
-  writer.text(value);
-  writer.tag(number, 2);
-}
-
-/** Any { yaml = 2 }: JSON is YAML. */
-function putAny(writer: Writer, number: number, value: unknown): void {
-  nested(writer, number, () => putText(writer, 2, `${JSON.stringify(value)}\n`));
-}
-
-/** Maps are repeated pairs { name = 1, value = 2 }. */
-function putNamed(writer: Writer, number: number, of: Message, value: never): void {
-  for (const [name, item] of Object.entries(value as Json).reverse())
-    nested(writer, number, () => {
-      nested(writer, 2, () => put(writer, of, item as never));
-      putText(writer, 1, name);
-    });
 }
