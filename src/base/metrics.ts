@@ -29,6 +29,14 @@ export interface MetricsRegistry {
   histograms(name: string, help: string, labels: readonly string[], buckets: readonly number[]): Family<Histogram>;
   /** A gauge whose value is read at scrape time. */
   observed(name: string, help: string, read: () => number): void;
+  /** Values that others keep, read at scrape time: label values in the declared order, and the value. */
+  collected(
+    name: string,
+    kind: 'counter' | 'gauge',
+    help: string,
+    labels: readonly string[],
+    read: () => Iterable<readonly [labelValues: readonly string[], value: number]>,
+  ): void;
   /** The Prometheus text exposition format, version 0.0.4. */
   text(): string;
 }
@@ -70,8 +78,7 @@ class Buckets implements Histogram {
       total += count;
       lines.push(`${name}_bucket{${prefix}le="${at < this.#bounds.length ? this.#bounds[at] : '+Inf'}"} ${total}`);
     });
-    const braces = labels === '' ? '' : `{${labels}}`;
-    lines.push(`${name}_sum${braces} ${this.sum}`, `${name}_count${braces} ${total}`);
+    lines.push(`${name}_sum${braced(labels)} ${this.sum}`, `${name}_count${braced(labels)} ${total}`);
   }
 }
 
@@ -110,19 +117,37 @@ class Metric<Child extends Value | Buckets> implements Family<Child> {
   }
 
   #text(values: readonly string[]): string {
-    return this.#labels.map((label, at) => `${label}="${escapeLabel(values[at] ?? '')}"`).join(',');
+    return labelText(this.#labels, values);
   }
 
+  /** What has no values yet is not told of. */
   write(lines: string[]): void {
-    lines.push(
-      `# HELP ${this.name} ${this.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
-      `# TYPE ${this.name} ${this.kind}`,
-    );
+    if (this.children.size === 0) return;
+    lines.push(...headOf(this.name, this.kind, this.help));
     for (const [labels, child] of this.children) {
       if (child instanceof Buckets) child.write(this.name, labels, lines);
-      else lines.push(`${this.name}${labels === '' ? '' : `{${labels}}`} ${child.value}`);
+      else lines.push(`${this.name}${braced(labels)} ${child.value}`);
     }
   }
+}
+
+interface Collected {
+  readonly kind: Kind;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly read: () => Iterable<readonly [labelValues: readonly string[], value: number]>;
+}
+
+function headOf(name: string, kind: Kind, help: string): [string, string] {
+  return [`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`, `# TYPE ${name} ${kind}`];
+}
+
+function labelText(labels: readonly string[], values: readonly string[]): string {
+  return labels.map((label, at) => `${label}="${escapeLabel(values[at] ?? '')}"`).join(',');
+}
+
+function braced(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`;
 }
 
 function escapeLabel(value: string): string {
@@ -131,7 +156,7 @@ function escapeLabel(value: string): string {
 
 export function metricsRegistry(): MetricsRegistry {
   const metrics = new Map<string, Metric<Value> | Metric<Buckets>>();
-  const observed = new Map<string, { help: string; read: () => number }>();
+  const collected = new Map<string, Collected>();
 
   /** Components of one process may share a registry: the second to ask for a name gets the first's metric. */
   function values(name: string, kind: Kind, help: string, labels: readonly string[]): Metric<Value> {
@@ -155,12 +180,17 @@ export function metricsRegistry(): MetricsRegistry {
     gauges: (name, help, labels) => values(name, 'gauge', help, labels),
     histogram: (name, help, bounds) => buckets(name, help, [], bounds).of(),
     histograms: (name, help, labels, bounds) => buckets(name, help, labels, bounds),
-    observed: (name, help, read) => void observed.set(name, { help, read }),
+    observed: (name, help, read) =>
+      void collected.set(name, { kind: 'gauge', help, labels: [], read: () => [[[], read()]] }),
+    collected: (name, kind, help, labels, read) => void collected.set(name, { kind, help, labels, read }),
     text() {
       const lines: string[] = [];
       for (const metric of metrics.values()) metric.write(lines);
-      for (const [name, { help, read }] of observed)
-        lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`, `${name} ${read()}`);
+      for (const [name, { kind, help, labels, read }] of collected) {
+        const rows = [...read()];
+        if (rows.length > 0) lines.push(...headOf(name, kind, help));
+        for (const [values, value] of rows) lines.push(`${name}${braced(labelText(labels, values))} ${value}`);
+      }
       return `${lines.join('\n')}\n`;
     },
   };

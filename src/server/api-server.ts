@@ -30,7 +30,12 @@ import { announcedRanges } from './services/announced-ranges.ts';
 import { ipRange } from './services/ip-range.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
 import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
-import { requestMetrics } from './request-metrics.ts';
+import { admissionMetrics } from './metrics/admission.ts';
+import { cacheMetrics } from './metrics/caches.ts';
+import { processMetrics } from './metrics/process.ts';
+import { requestMetrics } from './metrics/requests.ts';
+import { measuredAuthentication, measuredAuthorization } from './metrics/stages.ts';
+import { measuredStore } from './metrics/storage.ts';
 import { reloadCount } from './reload.ts';
 import { startReloads } from './reloads.ts';
 import { type Limit, limitStage } from './stages/limit.ts';
@@ -97,7 +102,19 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           ...(reloads && { count: reloads }),
           resources: collections.map(({ prefix, storage: { group, plural } }) => ({ prefix, group, plural })),
         });
-  const { store, stale } = encryption?.over(deps.store) ?? { store: deps.store };
+  const measured =
+    deps.metrics &&
+    measuredStore(deps.store, {
+      registry: deps.metrics,
+      clock,
+      collections: () => catalog.all().flatMap(({ collection }) => collection ?? []),
+    });
+  if (deps.metrics !== undefined) {
+    cacheMetrics(deps.metrics, catalog);
+    processMetrics({ registry: deps.metrics, clock, featureGates: options.featureGates ?? {} });
+  }
+  const raw = measured?.store ?? deps.store;
+  const { store, stale } = encryption?.over(raw) ?? { store: raw };
   const follow = feed(store, registryRoot, clock, log.child('watch-cache'));
   const accounts =
     options.serviceAccounts === undefined
@@ -116,25 +133,28 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     log,
     catalog,
     objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock, ...(stale && { stale }) }),
-    admission: admission([
-      ...admissionPlugins(
-        {
-          authorizers,
-          clock,
-          callout: calls,
-          log: log.child('admission'),
-          ...(deps.metrics && { metrics: deps.metrics }),
-          config: (name) => options.admissionConfig?.[name] ?? undefined,
-          credentials: (name) => options.admissionCredentials?.[name] ?? [],
-          imagePolicy: options.imagePolicy,
-          tolerationSeconds: options.defaultTolerationSeconds ?? {},
-        },
-        options.enableAdmissionPlugins,
-        options.disableAdmissionPlugins,
-      ),
-      podResizeCheck,
-      ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
-    ]),
+    admission: admission(
+      [
+        ...admissionPlugins(
+          {
+            authorizers,
+            clock,
+            callout: calls,
+            log: log.child('admission'),
+            ...(deps.metrics && { metrics: deps.metrics }),
+            config: (name) => options.admissionConfig?.[name] ?? undefined,
+            credentials: (name) => options.admissionCredentials?.[name] ?? [],
+            imagePolicy: options.imagePolicy,
+            tolerationSeconds: options.defaultTolerationSeconds ?? {},
+          },
+          options.enableAdmissionPlugins,
+          options.disableAdmissionPlugins,
+        ),
+        podResizeCheck,
+        ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
+      ],
+      deps.metrics && admissionMetrics(deps.metrics, clock),
+    ),
     hooks: [
       serviceHook({
         store,
@@ -200,11 +220,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     transport: () => self,
   });
   const stages: Stage[] = [
-    authenticateStage({ authenticators, anonymous: who.anonymous }),
+    measuredAuthentication(authenticateStage({ authenticators, anonymous: who.anonymous }), deps.metrics, clock),
     ...(noting === undefined ? [] : [noting.stage]),
     impersonation(authorizers),
     limit.stage,
-    authorizeStage(authorizers, noting !== undefined),
+    measuredAuthorization(authorizeStage(authorizers, noting !== undefined), deps.metrics, clock),
     others.proxy.stage,
     pathsStage(
       otherPaths({
@@ -214,6 +234,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         options,
         deps,
         accounts,
+        beforeScrape: () => measured?.refresh(),
         address: () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`,
         more: limit.debug === undefined ? [] : [limit.debug],
       }),
@@ -224,7 +245,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const line = pipeline(stages, log.child('requests'), [
     limit.watcher,
     ...(noting === undefined ? [] : [noting.watcher]),
-    ...(deps.metrics === undefined ? [] : [requestMetrics(deps.metrics, clock)]),
+    ...(deps.metrics === undefined ? [] : [requestMetrics({ registry: deps.metrics, catalog, clock })]),
   ]);
   const transport = httpTransport(line, clock, random, options.transport?.strictTransportSecurity);
   const started = deferred<{ readonly port: number }>();

@@ -26,12 +26,14 @@ export interface OtherPathsOptions {
   readonly accounts: Parameters<typeof openIdPaths>[0];
   /** "host:port" that clients reach the server by. */
   readonly address: () => string;
+  /** What is only known when asked for is asked for then. */
+  readonly beforeScrape: () => Promise<void> | undefined;
   /** More that answers for paths of its own. */
   readonly more: readonly PathHandler[];
 }
 
 export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
-  const { catalog, others, checks, options, deps, accounts, address, more } = parts;
+  const { catalog, others, checks, options, deps, accounts, address, more, beforeScrape } = parts;
   const slis = metricsRegistry();
   const pages = [
     ...(options.featureGates?.['ComponentFlagz'] === false ? [] : ['/flagz']),
@@ -59,7 +61,10 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     exactPaths({
       '/version': () => json(version),
       ...openIdPaths(accounts),
-      '/metrics': () => scrape(deps.metrics),
+      '/metrics': async () => {
+        await beforeScrape();
+        return scrape(deps.metrics);
+      },
       '/metrics/slis': () => scrape(slis),
     }),
   ];

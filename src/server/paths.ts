@@ -66,7 +66,9 @@ const known: readonly string[] = [
 ];
 
 /** Plain answers by exact path, also with a slash behind. */
-export function exactPaths(table: Readonly<Record<string, (request: ApiRequest) => ApiAnswer>>): PathHandler {
+export function exactPaths(
+  table: Readonly<Record<string, (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>>>,
+): PathHandler {
   return (request) => {
     const { path } = request.info;
     const key = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;

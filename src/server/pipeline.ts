@@ -23,8 +23,14 @@ export interface Pipeline {
 }
 
 export interface Watcher {
+  /** Told of each request before the first stage. */
+  began?(request: ApiRequest): void;
   /** Told of each finished request: metrics, audit. */
   finished(request: ApiRequest, answer: ApiAnswer): void;
+  /** Told how many bytes the answer had before compression. Answers in the course of time and within the process are not told. */
+  sent?(request: ApiRequest, bytes: number): void;
+  /** Told of each event of a watch. Called once for each watch, then for each event. */
+  watching?(answer: ApiAnswer & { readonly type: 'watch' }): (bytes: number) => void;
 }
 
 export function pipeline(stages: readonly Stage[], log: Logger, watchers: readonly Watcher[] = []): Pipeline {
@@ -65,7 +71,10 @@ export function pipeline(stages: readonly Stage[], log: Logger, watchers: readon
     );
   }
 
+  const beginners = watchers.filter((watcher) => watcher.began !== undefined);
+
   function tryHandle(request: ApiRequest): ApiAnswer | Promise<ApiAnswer> {
+    for (const watcher of beginners) watcher.began!(request);
     try {
       for (let at = 0; at < stages.length; at++) {
         const answer = stages[at]!.run(request);

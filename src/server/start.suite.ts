@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { systemClock } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
+import type { MetricsRegistry } from '../base/metrics.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Transport } from '../client/transport.ts';
@@ -27,6 +28,7 @@ export async function startTestServer(
   options: Partial<ApiServerOptions> = {},
   given?: Store,
   clock: Clock = systemClock,
+  metrics?: MetricsRegistry,
 ): Promise<TestServer> {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { key, certificate } = selfSigned(pair);
@@ -41,7 +43,7 @@ export async function startTestServer(
       tokenFile: `${adminToken},admin,1,"system:masters"\nother-token,alice,2,"devs"\n`,
       ...options,
     },
-    { store, exclusiveStore: true, ...deps },
+    { store, exclusiveStore: true, ...deps, ...(metrics && { metrics }) },
   );
   const abort = new AbortController();
   const ended = server.run(abort.signal);

@@ -3,6 +3,7 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Served } from '../served/served.ts';
+import type { AdmissionMetrics } from '../metrics/admission.ts';
 import { reinvocationOf } from './reinvocation.ts';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
@@ -45,28 +46,39 @@ export interface Admission {
   validate(request: AdmissionRequest, parts: Parts): Promise<void>;
 }
 
-export function admission(plugins: readonly AdmissionPlugin[]): Admission {
-  const mutating = plugins.filter((plugin) => plugin.admit !== undefined);
-  const validating = plugins.filter((plugin) => plugin.validate !== undefined);
+export function admission(plugins: readonly AdmissionPlugin[], metrics?: AdmissionMetrics): Admission {
+  const chains = {
+    admit: plugins.filter((plugin) => plugin.admit !== undefined),
+    validate: plugins.filter((plugin) => plugin.validate !== undefined),
+  };
+
+  async function run(step: 'admit' | 'validate', request: AdmissionRequest, parts: Parts): Promise<void> {
+    const { operation } = request;
+    for (const plugin of chains[step]) {
+      const waits =
+        metrics === undefined
+          ? plugin[step]!(request, parts)
+          : metrics.measure(plugin.name, step, operation, () => plugin[step]!(request, parts));
+      // Most answer at once, and each wait is a turn of the queue.
+      if (waits !== undefined) await waits;
+    }
+  }
+
+  async function admit(request: AdmissionRequest, parts: Parts): Promise<void> {
+    await run('admit', request, parts);
+    if (request.object === undefined) return;
+    const reinvocation = reinvocationOf(request);
+    if (!reinvocation.isNeeded(request.object)) return;
+    reinvocation.isSecond = true;
+    await run('admit', request, parts);
+  }
+
+  if (metrics === undefined) return { plugins, admit, validate: (request, parts) => run('validate', request, parts) };
   return {
     plugins,
-    async admit(request, parts) {
-      for (const plugin of mutating) {
-        const waits = plugin.admit!(request, parts);
-        // Most answer at once, and each wait is a turn of the queue.
-        if (waits !== undefined) await waits;
-      }
-      if (request.object === undefined) return;
-      const reinvocation = reinvocationOf(request);
-      if (!reinvocation.isNeeded(request.object)) return;
-      reinvocation.isSecond = true;
-      for (const plugin of mutating) await plugin.admit!(request, parts);
-    },
-    async validate(request, parts) {
-      for (const plugin of validating) {
-        const waits = plugin.validate!(request, parts);
-        if (waits !== undefined) await waits;
-      }
-    },
+    admit: async (request, parts) =>
+      metrics.measure(undefined, 'admit', request.operation, () => admit(request, parts)),
+    validate: async (request, parts) =>
+      metrics.measure(undefined, 'validate', request.operation, () => run('validate', request, parts)),
   };
 }

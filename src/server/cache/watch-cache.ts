@@ -46,7 +46,14 @@ export interface Watching {
   close(reason: 'reloaded' | 'stopped'): void;
 }
 
+/** What has happened to a cache so far. */
+export interface CacheCounts {
+  readonly loads: number;
+  readonly changes: number;
+}
+
 export class WatchCache {
+  readonly #counts = { loads: 0, changes: 0 };
   readonly #options: WatchCacheOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #sorted = new SortedEntries();
@@ -93,6 +100,7 @@ export class WatchCache {
 
   /** Replaces everything by the state at `revision`. Ends all watches, for what happened between is not known. */
   load(entries: Iterable<Entry>, revision: number): void {
+    this.#counts.loads++;
     this.#entries.clear();
     for (const index of this.#indexes.values()) index.clear();
     this.#history = [];
@@ -128,9 +136,18 @@ export class WatchCache {
     this.#labels.changed(entry, previous);
     this.#changed = revision;
     this.#revision = revision;
+    this.#counts.changes++;
     const change = new Change(key, revision, entry, previous);
     this.#remember(change);
     if (this.#watcherCount > 0) this.#dispatch(change);
+  }
+
+  get counts(): CacheCounts {
+    return this.#counts;
+  }
+
+  get capacity(): number {
+    return this.#options.historyLimit;
   }
 
   /** Nothing up to `revision` is missing. */

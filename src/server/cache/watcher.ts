@@ -90,7 +90,12 @@ export class WatchRun implements Watching {
     this.#pump();
   }
 
+  /** Called once when it has ended; only one can be told. */
   onEnd(call: () => void): void {
+    if (this.#ended) {
+      call();
+      return;
+    }
     this.#onEnd = call;
   }
 

@@ -131,6 +131,7 @@ export function httpTransport(
 ): HttpTransport {
   const strict = strictTransport.join('; ');
   const open = new Set<() => void>();
+  const told = pipeline.watchers.filter((watcher) => watcher.sent !== undefined);
   let stopping = false;
 
   function headersFor(
@@ -210,14 +211,17 @@ export function httpTransport(
     }
     if (extra !== undefined) Object.assign(headers, extra);
     exchange.respond(code, headers, zipped ?? body);
+    for (const watcher of told) watcher.sent!(request, body.length);
   }
 
   function sendWatch(
     exchange: HttpExchange,
     request: ApiRequest,
-    { run, served }: ApiAnswer & { readonly type: 'watch' },
+    answer: ApiAnswer & { readonly type: 'watch' },
   ): void {
     const { form } = request;
+    const { run, served } = answer;
+    const tell = tellEvents(pipeline.watchers, answer);
     const stop = (): void => run.stop();
     open.add(stop);
     exchange.onClose(() => {
@@ -225,7 +229,7 @@ export function httpTransport(
       run.stop();
     });
     if (exchange.upgrade !== undefined && wantsWebSocket(request)) {
-      void webSocketWatch(exchange.upgrade, { type: 'watch', run, served }, form, () => clock.now());
+      void webSocketWatch(exchange.upgrade, answer, form, () => clock.now(), tell);
       if (stopping || exchange.closed) run.stop();
       return;
     }
@@ -236,6 +240,7 @@ export function httpTransport(
       send(event) {
         const frame = watchFrame(event, served, form, clock.now(), first);
         first = false;
+        tell?.(frame.length);
         return stream.write(frame);
       },
       error: (status) => void stream.write(errorFrame(status, form)),
@@ -327,6 +332,18 @@ export function httpTransport(
       stopping = true;
       for (const end of [...open]) end();
     },
+  };
+}
+
+/** As a rule there is one who wants to know, or nobody. */
+function tellEvents(
+  watchers: Pipeline['watchers'],
+  answer: ApiAnswer & { readonly type: 'watch' },
+): ((bytes: number) => void) | undefined {
+  const told = watchers.flatMap((watcher) => watcher.watching?.(answer) ?? []);
+  if (told.length < 2) return told[0];
+  return (bytes) => {
+    for (const tell of told) tell(bytes);
   };
 }
 

@@ -38,6 +38,7 @@ export async function webSocketWatch(
   { run, served }: ApiAnswer & { readonly type: 'watch' },
   form: Form,
   now: () => number,
+  tell?: (bytes: number) => void,
 ): Promise<void> {
   const protocols = offered(upgrade);
   if (protocols.length > 1) {
@@ -69,6 +70,7 @@ export async function webSocketWatch(
     send(event) {
       const frame = watchFrame(event, served, form, now(), first);
       first = false;
+      tell?.(frame.length);
       return send(frame);
     },
     error: (status) => void send(errorFrame(status, form)),

@@ -1,0 +1,255 @@
+// Owns what is counted of requests and watches, under upstream's names and labels (apiserver/pkg/endpoints/metrics).
+import type { Counter, Gauge, Histogram, MetricsRegistry } from '../../base/metrics.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Watcher } from '../pipeline.ts';
+import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Catalog } from '../served/served.ts';
+
+export const secondsBuckets: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+const sliBuckets = secondsBuckets.slice(2);
+const sizeBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const bodyBuckets = Array.from({ length: 31 }, (_, at) => 50_000 + at * 100_000);
+const eventBuckets = Array.from({ length: 8 }, (_, at) => 1024 * 2 ** at);
+
+/** Names of resources that are not served would let strangers make labels without end. */
+const maxRemembered = 20_000;
+
+const verbs: Readonly<Record<string, string>> = {
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  post: 'POST',
+  put: 'PUT',
+  head: 'HEAD',
+  options: 'OPTIONS',
+};
+const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'APPLY', 'DELETECOLLECTION']);
+const validating: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'APPLY']);
+/** Those that last as long as the client likes. */
+const connecting: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
+
+interface Meaning {
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly scope: string;
+  readonly dryRun: string;
+  readonly isLong: boolean;
+}
+
+/** What is told of one kind of request, found once. */
+interface Children {
+  readonly byCode: Map<number, Counter>;
+  readonly duration: Histogram;
+  readonly sli: Histogram | undefined;
+  /** Made when first told of. */
+  size: Histogram | undefined;
+  body: Histogram | undefined;
+  long: Gauge | undefined;
+}
+
+export interface RequestMetricsOptions {
+  readonly registry: MetricsRegistry;
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+}
+
+export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptions): Watcher {
+  const shape = ['component', 'group', 'resource', 'scope', 'subresource', 'verb', 'version'];
+  const shapeWithDryRun = ['component', 'dry_run', ...shape.slice(1)];
+  const total = registry.counters('apiserver_request_total', 'Requests by verb, dry run, resource, scope and code.', [
+    'code',
+    ...shapeWithDryRun,
+  ]);
+  const duration = registry.histograms(
+    'apiserver_request_duration_seconds',
+    'How long requests took; watches until they ended.',
+    shapeWithDryRun,
+    secondsBuckets,
+  );
+  const sli = registry.histograms(
+    'apiserver_request_sli_duration_seconds',
+    'How long requests took that a client waits for.',
+    shape,
+    sliBuckets,
+  );
+  const sizes = registry.histograms('apiserver_response_sizes', 'Bytes of the answers to reads.', shape, sizeBuckets);
+  const bodies = registry.histograms(
+    'apiserver_request_body_size_bytes',
+    'Bytes of the bodies of writes.',
+    ['group', 'resource', 'verb'],
+    bodyBuckets,
+  );
+  const long = registry.gauges('apiserver_longrunning_requests', 'Watches and tunnels under way.', shape);
+  const inflight = registry.gauges(
+    'apiserver_current_inflight_requests',
+    'Requests under way that end by themselves.',
+    ['request_kind'],
+  );
+  const underWay = { reads: inflight.of('readOnly'), writes: inflight.of('mutating') };
+  const validations = registry.histograms(
+    'field_validation_request_duration_seconds',
+    'How long writes took, by what was asked of unknown fields.',
+    ['field_validation'],
+    sliBuckets,
+  );
+  const consistent = registry.counters(
+    'apiserver_watch_cache_consistent_read_total',
+    'Lists of the newest state that the cache answered.',
+    ['fallback', 'group', 'resource', 'success'],
+  );
+  const events = registry.counters('apiserver_watch_events_total', 'Events sent to watchers.', [
+    'group',
+    'resource',
+    'version',
+  ]);
+  const eventSizes = registry.histograms(
+    'apiserver_watch_events_sizes',
+    'Bytes of events sent to watchers.',
+    ['group', 'resource', 'version'],
+    eventBuckets,
+  );
+  const known = new Map<string, Children>();
+  const counted = new WeakMap<ApiRequest, Gauge>();
+
+  function meaningOf({ info, query, headers }: ApiRequest): Meaning {
+    const served = info.isResource ? catalog.find(info.group, info.version, info.resource) : undefined;
+    const isKnown = served !== undefined && (info.subresource === '' || served.subresources.has(info.subresource));
+    const subresource = isKnown ? info.subresource : '';
+    const isTunnel = isKnown && connecting.has(subresource);
+    const verb =
+      info.verb === 'patch' && String(headers['content-type'] ?? '').startsWith('application/apply-patch')
+        ? 'APPLY'
+        : isTunnel && subresource !== 'log'
+          ? 'CONNECT'
+          : (verbs[info.verb] ?? 'OTHER');
+    return {
+      verb,
+      group: isKnown ? info.group : '',
+      version: isKnown ? info.version : '',
+      resource: isKnown ? info.resource : '',
+      subresource: isKnown ? subresource : info.isResource ? '' : otherPath(info.path),
+      scope:
+        info.name !== '' || info.verb === 'create'
+          ? 'resource'
+          : info.namespace !== ''
+            ? 'namespace'
+            : info.isResource
+              ? 'cluster'
+              : '',
+      dryRun: query.has('dryRun') ? (query.getAll('dryRun').every((value) => value === 'All') ? 'All' : 'invalid') : '',
+      isLong: verb === 'WATCH' || verb === 'CONNECT' || (subresource === 'log' && query.get('follow') === 'true'),
+    };
+  }
+
+  function childrenOf(meaning: Meaning): Children {
+    const { verb, group, version, resource, subresource, scope, dryRun, isLong } = meaning;
+    const key = `${verb} ${group}/${version}/${resource}/${subresource} ${scope} ${dryRun}`;
+    let children = known.get(key);
+    if (children === undefined) {
+      const values = shapeOf(meaning);
+      children = {
+        byCode: new Map(),
+        duration: duration.of('apiserver', dryRun, ...values.slice(1)),
+        sli: isLong ? undefined : sli.of(...values),
+        size: undefined,
+        body: undefined,
+        long: undefined,
+      };
+      if (known.size < maxRemembered) known.set(key, children);
+    }
+    return children;
+  }
+
+  function count(meaning: Meaning, children: Children, code: number): void {
+    let counter = children.byCode.get(code);
+    if (counter === undefined) {
+      const { verb, group, version, resource, subresource, scope, dryRun } = meaning;
+      counter = total.of(String(code), 'apiserver', dryRun, group, resource, scope, subresource, verb, version);
+      children.byCode.set(code, counter);
+    }
+    counter.inc();
+  }
+
+  return {
+    began(request) {
+      const { verb, subresource } = request.info;
+      if (verb === 'watch' || connecting.has(subresource)) return;
+      const gauge = writing.has(verbs[verb] ?? '') ? underWay.writes : underWay.reads;
+      gauge.add(1);
+      counted.set(request, gauge);
+    },
+    finished(request, answer) {
+      counted.get(request)?.add(-1);
+      const meaning = meaningOf(request);
+      const children = childrenOf(meaning);
+      const code = codeOf(answer);
+      const tell = (): void => {
+        count(meaning, children, code);
+        const seconds = (clock.now() - request.arrivedMs) / 1000;
+        children.duration.observe(seconds);
+        children.sli?.observe(seconds);
+        if (validating.has(meaning.verb) && meaning.resource !== '')
+          validations.of(fieldValidationOf(request)).observe(seconds);
+      };
+      if (meaning.verb === 'LIST' && code === 200 && (request.query.get('resourceVersion') ?? '') === '')
+        consistent.of('false', meaning.group, meaning.resource, 'true').inc();
+      const length = Number(request.headers['content-length'] ?? Number.NaN);
+      if (length > 0 && writing.has(meaning.verb) && meaning.resource !== '') {
+        children.body ??= bodies.of(meaning.group, meaning.resource, meaning.verb.toLowerCase());
+        children.body.observe(length);
+      }
+      if (answer.type !== 'watch') return tell();
+      const underWayToo = (children.long ??= long.of(...shapeOf(meaning)));
+      underWayToo.add(1);
+      answer.run.onEnd(() => {
+        underWayToo.add(-1);
+        tell();
+      });
+    },
+    sent(request, bytes) {
+      const meaning = meaningOf(request);
+      if (meaning.verb !== 'GET' && meaning.verb !== 'LIST') return;
+      const children = childrenOf(meaning);
+      children.size ??= sizes.of(...shapeOf(meaning));
+      children.size.observe(bytes);
+    },
+    watching({ served: { resource } }) {
+      const labels = [resource.group, resource.plural, resource.version];
+      const [counter, histogram] = [events.of(...labels), eventSizes.of(...labels)];
+      return (bytes) => {
+        counter.inc();
+        histogram.observe(bytes);
+      };
+    },
+  };
+}
+
+function shapeOf({ verb, group, version, resource, subresource, scope }: Meaning): string[] {
+  return ['apiserver', group, resource, scope, subresource, verb, version];
+}
+
+/** Paths that are no resources are told by their beginnings, of which there are few. */
+const ownPaths: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/metrics', '/version', '/openapi/v2']);
+
+function otherPath(path: string): string {
+  return ownPaths.has(path) ? path : path.startsWith('/openapi/v3') ? '/openapi/v3' : '';
+}
+
+function fieldValidationOf({ query }: ApiRequest): string {
+  const asked = query.get('fieldValidation') ?? '';
+  return asked === 'Strict' || asked === 'Ignore' ? asked : 'Warn';
+}
+
+function codeOf(answer: ApiAnswer): number {
+  return 'code' in answer ? answer.code : answer.type === 'taken' ? 101 : 200;
+}

@@ -1,0 +1,117 @@
+// Owns what is counted of the store: operations by kind, how long they take, its size. The store is whichever engine; the names are upstream's.
+import type { Clock } from '../../base/clock.ts';
+import type { Counter, Histogram, MetricsRegistry } from '../../base/metrics.ts';
+import type { KeyRange, Store, Transaction } from '../../store/store.ts';
+import { secondsBuckets } from './requests.ts';
+
+export interface StoreMetricsOptions {
+  readonly registry: MetricsRegistry;
+  readonly clock: Clock;
+  /** Collections by their prefix ("/registry/pods/"). */
+  readonly collections: () => Iterable<{
+    readonly prefix: string;
+    readonly storage: { readonly group: string; readonly plural: string };
+  }>;
+}
+
+type Operation = 'get' | 'list' | 'create' | 'update' | 'delete' | 'watch' | 'compact' | 'grantLease';
+
+interface Children {
+  readonly duration: Histogram;
+  readonly total: Counter;
+}
+
+export interface MeasuredStore {
+  readonly store: Store;
+  /** Asks the store for what is only told when asked. */
+  refresh(): Promise<void>;
+}
+
+export function measuredStore(store: Store, { registry, clock, collections }: StoreMetricsOptions): MeasuredStore {
+  const labels = ['group', 'operation', 'resource'];
+  const durations = registry.histograms(
+    'etcd_request_duration_seconds',
+    'How long the store took, by operation and kind.',
+    labels,
+    secondsBuckets,
+  );
+  const totals = registry.counters('etcd_requests_total', 'Requests to the store, by operation and kind.', labels);
+  const errors = registry.counters(
+    'etcd_request_errors_total',
+    'Requests that the store refused or did not answer.',
+    labels,
+  );
+  const size = registry.gauges('apiserver_storage_size_bytes', 'Bytes that the store takes on disk.', [
+    'storage_cluster_id',
+  ]);
+  const known = new Map<string, readonly [group: string, resource: string]>();
+  const children = new Map<string, Children>();
+
+  function kindOf(key: string): readonly [group: string, resource: string] {
+    const three = key.split('/', 4);
+    const short = `/${three[1]}/${three[2]}/`;
+    const found = known.get(short) ?? known.get(`${short}${three[3]}/`);
+    if (found !== undefined) return found;
+    for (const { prefix, storage } of collections()) known.set(prefix, [storage.group, storage.plural]);
+    return known.get(short) ?? known.get(`${short}${three[3]}/`) ?? ['', ''];
+  }
+
+  async function measured<T>(operation: Operation, key: string, work: () => Promise<T>): Promise<T> {
+    const [group, resource] = kindOf(key);
+    const name = `${group}/${operation}/${resource}`;
+    let mine = children.get(name);
+    if (mine === undefined) {
+      mine = { duration: durations.of(group, operation, resource), total: totals.of(group, operation, resource) };
+      children.set(name, mine);
+    }
+    const startMs = clock.monotonic();
+    try {
+      return await work();
+    } catch (error) {
+      errors.of(group, operation, resource).inc();
+      throw error;
+    } finally {
+      mine.duration.observe((clock.monotonic() - startMs) / 1000);
+      mine.total.inc();
+    }
+  }
+
+  const measuring: Store = {
+    range: (range, options) =>
+      measured(range.end === undefined ? 'get' : 'list', range.start, () => store.range(range, options)),
+    transact: (transaction) => {
+      const [operation, key] = meaningOf(transaction);
+      return measured(operation, key, () => store.transact(transaction));
+    },
+    watch: (range: KeyRange, options) => store.watch(range, options),
+    requestProgress: () => store.requestProgress(),
+    compact: (revision) => store.compact(revision),
+    grantLease: (ttlSeconds, id) => store.grantLease(ttlSeconds, id),
+    keepLeaseAlive: (id) => store.keepLeaseAlive(id),
+    revokeLease: (id) => store.revokeLease(id),
+    lease: (id) => store.lease(id),
+    leases: () => store.leases(),
+    status: () => store.status(),
+    close: () => store.close(),
+  };
+  return {
+    store: measuring,
+    async refresh() {
+      // A store that is away has no size to tell; that it is away is told elsewhere.
+      const status = await store.status().catch(() => undefined);
+      if (status !== undefined) size.of('etcd-0').set(status.sizeBytes);
+    },
+  };
+}
+
+/** What a transaction of ours is about is its first operation; one that puts what must not be there creates it. */
+function meaningOf({ compare, then }: Transaction): readonly [Operation, string] {
+  const [first] = then;
+  if (first === undefined) return ['get', compare[0]?.key ?? ''];
+  if (first.type === 'range') return ['get', first.range.start];
+  if (first.type === 'delete') return ['delete', first.range.start];
+  const isNew = compare.some(
+    ({ key, target, is, value }) => key === first.key && target === 'version' && is === '=' && value === 0,
+  );
+  return [isNew ? 'create' : 'update', first.key];
+}
