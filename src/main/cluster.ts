@@ -18,11 +18,14 @@ import {
   type ComponentOf,
   type ControlPlaneDeps,
   startApiServer,
+  startApiServerInWorkers,
   startControllers,
   startScheduler,
 } from './components/control-plane.ts';
 import { type ComponentArgs, type ComponentSettings, readComponentArgs } from './component-args.ts';
+import { type ClusterServer, clusterServerOptions } from './components/cluster-server.ts';
 import { kubeletActions } from './components/kubelet-streams.ts';
+import { maxWorkers } from './api-workers.ts';
 import { claimHost } from './host-claim.ts';
 import { hostAddress } from './host-address.ts';
 import { openPki, type Pki } from './pki.ts';
@@ -45,6 +48,11 @@ export interface ClusterOptions {
   readonly nodes?: number;
   /** Of the API server; 0 or absent takes 6443 if free, else any. */
   readonly port?: number;
+  /**
+   * Processes that serve the port together, each with caches of its own; the store and the components stay in this process.
+   * Default 1: all in this process. More need real time and an installed (built) package.
+   */
+  readonly apiWorkers?: number;
   readonly serviceSubnet?: string;
   readonly podSubnet?: string;
   readonly hostTools?: HostTools;
@@ -155,7 +163,6 @@ async function start(options: ClusterOptions): Promise<Cluster> {
     if (options.node === 'real' && options.dataDir !== undefined)
       claimHost({ name: options.name ?? 'k8ts', dataDir: options.dataDir });
     const settings = await readComponentArgs(options.componentArgs ?? {}, deps.random);
-    const { serviceAccounts, ...apiServerSettings } = settings.apiServer ?? {};
     const pki = await show.stage('Keys and certificates', () => openClusterPki(options, serviceSubnet, address, deps));
     store = await openStore(options, deps);
     const restarts = new Map<string, () => void>();
@@ -165,36 +172,40 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       return 'ok';
     };
     const serving = await show.stage('API server', async (detail) => {
-      const started = await startApiServer(
-        {
-          ...(options.node !== 'real' && { bindAddress: '127.0.0.1' }),
-          securePort: options.port ?? 0,
-          tls: { certificate: pki.apiServer.certificatePem, key: pki.apiServer.keyPem },
-          clientCa: pki.ca.certificatePem,
-          requestHeader: { clientCa: pki.frontProxyCa.certificatePem, allowedNames: ['front-proxy-client'] },
-          proxyClient: () => ({ certificate: pki.frontProxyClient.certificatePem, key: pki.frontProxyClient.keyPem }),
-          // Service addresses work on a real node only, and there only once kube-proxy has written its rules.
-          aggregatorRouting: true,
-          enableAdmissionPlugins: ['NodeRestriction'],
-          ...apiServerSettings,
-          serviceAccounts: { ...serviceAccounts, signingKey: pki.serviceAccountKeyPem },
-          serviceClusterIpRange: serviceSubnet,
-          ...(address !== undefined && options.node === 'real' && { advertise: { address, port: options.port ?? 0 } }),
+      const server: ClusterServer = {
+        ...(options.node !== 'real' && { bindAddress: '127.0.0.1' }),
+        securePort: options.port ?? 0,
+        certificate: pki.apiServer.certificatePem,
+        key: pki.apiServer.keyPem,
+        clientCa: pki.ca.certificatePem,
+        frontProxyCa: pki.frontProxyCa.certificatePem,
+        frontProxyClient: { certificate: pki.frontProxyClient.certificatePem, key: pki.frontProxyClient.keyPem },
+        signingKey: pki.serviceAccountKeyPem,
+        serviceSubnet,
+        ...(address !== undefined && options.node === 'real' && { advertise: { address, port: options.port ?? 0 } }),
+        kubelet: {
+          certificate: pki.kubeletClient.certificatePem,
+          key: pki.kubeletClient.keyPem,
+          certificateAuthority: pki.ca.certificatePem,
         },
-        pki,
-        store!,
-        deps,
-        {
-          actions: kubeletActions({
-            clock: deps.clock,
-            certificate: pki.kubeletClient.certificatePem,
-            key: pki.kubeletClient.keyPem,
-            certificateAuthority: pki.ca.certificatePem,
-          }),
-          components: { scheduler: runs('kube-scheduler'), 'controller-manager': runs('kube-controller-manager') },
-        },
-      );
-      detail(`https://127.0.0.1:${started.port}`);
+      };
+      const extra = {
+        actions: kubeletActions({ clock: deps.clock, ...server.kubelet }),
+        components: { scheduler: runs('kube-scheduler'), 'controller-manager': runs('kube-controller-manager') },
+      };
+      const workers = workersOf(options);
+      const started =
+        workers > 1
+          ? await startApiServerInWorkers(
+              { server, args: options.componentArgs?.['kube-apiserver'] ?? {}, count: workers },
+              settings.apiServer,
+              pki,
+              store!,
+              deps,
+              extra,
+            )
+          : await startApiServer(clusterServerOptions(server, settings.apiServer), pki, store!, deps, extra);
+      detail(`https://127.0.0.1:${started.port}${workers > 1 ? `, ${workers} workers` : ''}`);
       return started;
     });
     const component = componentDeps(serving.server, deps, options.transport);
@@ -232,6 +243,14 @@ async function start(options: ClusterOptions): Promise<Cluster> {
     await stop().catch((again: unknown) => deps.logs('k8ts').error('stopping after a failed start', { error: again }));
     throw error;
   }
+}
+
+function workersOf({ apiWorkers = 1, clock }: ClusterOptions): number {
+  if (!Number.isInteger(apiWorkers) || apiWorkers < 1 || apiWorkers > maxWorkers)
+    throw new UserError(`apiWorkers is ${apiWorkers}`, `give a whole number from 1 to ${maxWorkers}`);
+  if (apiWorkers > 1 && clock !== undefined && clock !== systemClock)
+    throw new UserError('API workers live in real time', 'leave out `clock`, or `apiWorkers`');
+  return apiWorkers;
 }
 
 async function addRealNode(

@@ -34,6 +34,7 @@ const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
   'kube-apiserver': [
     ...process,
     'advertise-address',
+    'api-workers',
     'cert-dir',
     'client-ca-file',
     'data-dir',

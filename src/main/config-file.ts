@@ -14,6 +14,8 @@ export interface ClusterConfig {
   readonly nodes?: number;
   /** Of the API server; 0 or absent: 6443 if free at the first start, else any; then kept. */
   readonly port?: number;
+  /** Processes that serve the API server's port together; default 1. */
+  readonly apiWorkers?: number;
   readonly dataDir?: string;
   readonly kubeconfig?: string;
   readonly install?: boolean;
@@ -69,6 +71,7 @@ const fields: Readonly<Record<keyof ClusterConfig, Check>> = {
   node: isNodeKind,
   nodes: isCount(0, 10_000),
   port: isCount(0, 65_535),
+  apiWorkers: isCount(1, 64),
   dataDir: isText,
   kubeconfig: isText,
   install: isFlag,

@@ -34,6 +34,11 @@ function program(): Command {
     .option('--node <kind>', 'real (containers on this host), simulated, or none (default: real as root on Linux)')
     .option('--nodes <count>', 'how many simulated nodes (default: 1)', wholeNumber)
     .option('--port <port>', 'of the API server (default: 6443 if free)', wholeNumber)
+    .option(
+      '--api-workers <count>',
+      'processes that serve its port together, for several cores (default: 1)',
+      wholeNumber,
+    )
     .option('--config <file>', 'YAML of kind Cluster; flags win over it')
     .option('--kubeconfig <file>', "where to add the cluster's context (default: $KUBECONFIG or ~/.kube/config)")
     .option('--no-install', 'do not install missing host packages')
@@ -103,6 +108,7 @@ function program(): Command {
     .argument('<directory>')
     .option('-p, --print <what>', 'overview, path, or env (a line for the shell)')
     .action(async (to: string, options: object) => (await import('./commands/envtest.ts')).envtest(to, options));
+  k8ts.command('api-worker', { hidden: true }).action(async () => (await import('./api-worker.ts')).apiWorker());
   for (const [name, description] of Object.entries(components)) {
     k8ts
       .command(name)

@@ -300,6 +300,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         ...(options.clientCa !== undefined && { clientAuthorities: options.clientCa }),
         ...options.transport,
         ...(goawayChance > 0 && { sendsAway: () => random.next() < goawayChance }),
+        ...(deps.handed && { handed: deps.handed }),
         onExchange: (exchange) => transport.serve(exchange),
         onUpgrade: (message, socket, head) => transport.serve(exchangeOfUpgrade(message, socket, head)),
       });
@@ -334,7 +335,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
             keepFlowSchemaConditions({ schemas, levels, transport: self, clock, log }, inner),
           );
         others.run(group);
-        group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
+        if (options.keepsOwnRecords ?? true)
+          group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
         await Promise.race([aborted(signal), group.done]);
       } finally {
         progress.stopping = true;

@@ -5,6 +5,7 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { ComponentChecks } from './actions/component-status.ts';
+import type { HandedConnections } from '../wire/http-listener.ts';
 import type { Action } from './action.ts';
 import type { ImagePolicyOptions } from './admission/image-policy.ts';
 import type { WebhookCredential } from './admission/webhook/credentials.ts';
@@ -130,6 +131,11 @@ export interface ApiServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */
   readonly compactionIntervalMs?: number;
+  /**
+   * False: what one server of several behind one address does is another's: the `kubernetes` Service, its endpoints and the lease
+   * that tells of this server. Default true.
+   */
+  readonly keepsOwnRecords?: boolean;
   /** Objects kept per collection for watches that start in the past; default 10 000. */
   readonly watchHistory?: number;
 }
@@ -142,6 +148,8 @@ export interface ApiServerDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: MetricsRegistry;
+  /** Connections accepted by another process, in place of a port of its own. */
+  readonly handed?: HandedConnections;
   /** Handlers of the composition (exec, log, proxy over kubelets); they win over the server's own. */
   readonly actions?: readonly Action[];
   /** How the other components are, for ComponentStatus; default: asked on the well-known ports of this machine. */

@@ -1,9 +1,10 @@
 // Owns the TLS port of a server: HTTP/2 and HTTP/1.1 side by side, limits, upgrades, and an end that never hangs. Knows no paths.
+import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import * as http2 from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { createSecureContext, createServer as createTlsServer } from 'node:tls';
 import type { SecureContext, TLSSocket, TlsOptions } from 'node:tls';
 import type { Duplex } from 'node:stream';
@@ -31,8 +32,18 @@ export interface HttpListenerOptions {
   readonly sendsAway?: () => boolean;
   readonly maxHeaderBytes?: number;
   readonly maxConcurrentStreams?: number;
+  /** In place of listening on `host` and `port`. */
+  readonly handed?: HandedConnections;
   readonly onExchange: (exchange: HttpExchange) => void;
   readonly onUpgrade?: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
+/** Connections that another process of this machine accepts and hands over. */
+export interface HandedConnections {
+  readonly port: number;
+  readonly address: string;
+  /** `serve` gets each connection, not yet read from, until the returned function is called. */
+  take(serve: (connection: Socket) => void): () => void;
 }
 
 export interface HttpListener {
@@ -120,18 +131,19 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     socket.on('close', () => sockets.delete(socket));
   });
   tls.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    tls.once('error', reject);
-    tls.listen({ port: options.port, ...(options.host !== undefined && { host: options.host }) }, () => {
-      tls.off('error', reject);
-      resolve();
-    });
-  });
-  const { port, address } = tls.address() as AddressInfo;
+  const { handed } = options;
+  const leave = handed?.take((connection) => void tls.emit('connection', connection));
+  if (handed === undefined) await listening(tls, options);
+  const { port, address } = handed ?? (tls.address() as AddressInfo);
   let closing: Promise<void> | undefined;
 
   async function close(graceMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => tls.close(() => resolve()));
+    leave?.();
+    const closed = new Promise<void>((resolve) => {
+      // Sockets that were not accepted here are not counted by the server.
+      if (handed === undefined) tls.close(() => resolve());
+      else void Promise.all([...sockets].map((socket) => once(socket, 'close'))).then(() => resolve());
+    });
     for (const session of sessions) session.close();
     h1.closeIdleConnections();
     if (graceMs > 0) {
@@ -160,6 +172,16 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     },
     close: (graceMs = 0) => (closing ??= close(graceMs)),
   };
+}
+
+async function listening(server: Server, { port, host }: HttpListenerOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, ...(host !== undefined && { host }) }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }
 
 function keysOf(options: HttpListenerOptions): TlsOptions {

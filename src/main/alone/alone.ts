@@ -1,7 +1,7 @@
 // Owns what components started alone have in common: flags, logging, their kubeconfig, and the signals that end them.
 import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
-import type { Logger } from '../../base/log.ts';
+import type { Logger, LogLevel } from '../../base/log.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { FlagTable } from '../../cli/flags.ts';
@@ -14,6 +14,8 @@ import { UserError } from '../user-error.ts';
 
 export interface AloneDeps {
   readonly logger: Logger;
+  /** Of `logger`, for processes that this one begins; default info. */
+  readonly level?: LogLevel;
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   /** Says on standard error that the component does its work now. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -14,6 +14,7 @@ import { EncryptionConfigError, parseEncryptionConfig } from '../../server/stora
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
 import { guard, replaceFile } from '../data-directory.ts';
+import { apiWorkers, maxWorkers } from '../api-workers.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
@@ -36,6 +37,11 @@ export const apiServerFlags = {
   'admission-control-config-file': {
     type: 'text',
     help: 'configuration of admission plugins (AdmissionConfiguration)',
+  },
+  'api-workers': {
+    type: 'number',
+    help: 'processes that serve the port together, to use several cores; each has caches of its own',
+    default: '1',
   },
   'advertise-address': { type: 'text', help: 'address that members of the cluster reach this server by' },
   'allow-privileged': unneeded('allow privileged containers', 'they are always allowed; PodSecurity decides', 'switch'),
@@ -167,11 +173,17 @@ export const apiServerFlags = {
   'token-auth-file': { type: 'text', help: 'static tokens: token,user,uid,"groups"' },
 } as const satisfies FlagTable;
 
-type Flags = Values<typeof apiServerFlags>;
+export type ApiServerFlags = Values<typeof apiServerFlags>;
+type Flags = ApiServerFlags;
 
-export async function runApiServer(flags: Flags, { logger, signal, ready }: AloneDeps): Promise<void> {
+export async function runApiServer(flags: Flags, deps: AloneDeps): Promise<void> {
+  const { logger, signal, ready } = deps;
   const clock = systemClock;
   const random = systemRandom;
+  const workers = flags['api-workers'] ?? 1;
+  if (!Number.isInteger(workers) || workers < 1 || workers > maxWorkers)
+    throw new UserError(`--api-workers ${workers}`, `give a whole number from 1 to ${maxWorkers}`);
+  if (workers > 1) return runInWorkers(flags, workers, deps);
   const store = await openStore(flags, { clock, random, log: logger.child('store') });
   try {
     const server = apiServer(await optionsOf(flags), {
@@ -181,7 +193,7 @@ export async function runApiServer(flags: Flags, { logger, signal, ready }: Alon
       random,
       log: logger,
       metrics: metricsRegistry(),
-      actions: kubeletActions(kubeletAccess(flags, clock)),
+      actions: kubeletActions({ clock, ...kubeletAccess(flags) }),
     });
     const running = server.run(signal);
     await Promise.race([server.ready.then(({ port }) => ready(`serving on port ${port}`)), running]);
@@ -191,13 +203,47 @@ export async function runApiServer(flags: Flags, { logger, signal, ready }: Alon
   }
 }
 
-function kubeletAccess(flags: Flags, clock: Clock): KubeletAccess {
+/** This process holds the store and the port; others serve. On etcd it holds the port only. */
+async function runInWorkers(
+  flags: Flags,
+  count: number,
+  { logger, level = 'info', signal, ready }: AloneDeps,
+): Promise<void> {
+  const clock = systemClock;
+  const store =
+    flags['etcd-servers'] === undefined
+      ? await openStore(flags, { clock, random: systemRandom, log: logger.child('store') })
+      : undefined;
+  try {
+    const { tls, serviceAccounts, bindAddress, securePort, shutdownGraceMs } = await optionsOf(flags);
+    const keys = { certificate: tls.certificate, key: tls.key, signingKey: serviceAccounts!.signingKey };
+    const workers = await apiWorkers({
+      count,
+      port: securePort,
+      ...(bindAddress !== undefined && { host: bindAddress }),
+      settings: { level, server: { type: 'alone', flags, keys } },
+      ...(store !== undefined && { store }),
+      clock,
+      log: logger,
+      ...(shutdownGraceMs !== undefined && { graceMs: shutdownGraceMs }),
+    });
+    const running = workers.run(signal);
+    await Promise.race([
+      workers.ready.then(() => ready(`serving on port ${workers.port} with ${count} workers`)),
+      running,
+    ]);
+    await running;
+  } finally {
+    await store?.close();
+  }
+}
+
+export function kubeletAccess(flags: Flags): Omit<KubeletAccess, 'clock'> {
   const certificate = textOf(flags['kubelet-client-certificate']);
   const key = textOf(flags['kubelet-client-key']);
   const certificateAuthority = textOf(flags['kubelet-certificate-authority']);
   const addressTypes = flags['kubelet-preferred-address-types'];
   return {
-    clock,
     ...(certificate !== undefined && { certificate }),
     ...(key !== undefined && { key }),
     ...(certificateAuthority !== undefined && { certificateAuthority }),
@@ -205,17 +251,28 @@ function kubeletAccess(flags: Flags, clock: Clock): KubeletAccess {
   };
 }
 
-async function optionsOf(flags: Flags): Promise<ApiServerOptions> {
-  const port = flags['secure-port'] ?? 6443;
+/** What a process that begins others has decided for all of them. */
+export interface DecidedKeys {
+  readonly certificate: string;
+  readonly key: string;
+  readonly signingKey: string;
+}
+
+/** Without `decided`, keys that no file holds are made. */
+export async function optionsOf(
+  flags: Flags,
+  decided?: { readonly port: number; readonly keys: DecidedKeys },
+): Promise<ApiServerOptions> {
+  const port = decided?.port ?? flags['secure-port'] ?? 6443;
   const advertised = flags['advertise-address'] ?? hostAddress();
   const { serviceAccounts, ...settings } = apiServerSettings(flags);
   return {
     ...settings,
     securePort: port,
-    tls: await servingCertificate(flags),
+    tls: await servingCertificate(flags, decided?.keys),
     serviceAccounts: {
       ...serviceAccounts,
-      signingKey: serviceAccounts.signingKey ?? (await ownPki(flags)).serviceAccountKeyPem,
+      signingKey: serviceAccounts.signingKey ?? decided?.keys.signingKey ?? (await ownPki(flags)).serviceAccountKeyPem,
     },
     ...(advertised !== undefined && port !== 0 && { advertise: { address: advertised, port } }),
   };
@@ -413,7 +470,7 @@ function serviceAccounts(flags: Flags): Partial<ServiceAccounts> {
 }
 
 /** The given certificate, or that in --cert-dir, or one of our own, as upstream makes one. */
-async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']> {
+async function servingCertificate(flags: Flags, decided?: DecidedKeys): Promise<ApiServerOptions['tls']> {
   const [certificateFile, keyFile] = [flags['tls-cert-file'], flags['tls-private-key-file']];
   const certificate = textOf(certificateFile);
   const key = textOf(keyFile);
@@ -428,6 +485,7 @@ async function servingCertificate(flags: Flags): Promise<ApiServerOptions['tls']
       : { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
   if (own !== undefined && existsSync(own.certificate) && existsSync(own.key))
     return certificateOf(own.certificate, own.key);
+  if (decided !== undefined) return decided;
   const { apiServer: made, ca } = await ownPki(flags);
   if (own === undefined) return { certificate: made.certificatePem, key: made.keyPem };
   guard(directory!, () => {
@@ -462,7 +520,7 @@ function ownPki(flags: Flags) {
   return openPki(directory, names, { clock: systemClock, random: systemRandom });
 }
 
-async function openStore(
+export async function openStore(
   flags: Flags,
   deps: Parameters<typeof import('../../store/memory.ts').memoryStore>[0],
 ): Promise<Store> {

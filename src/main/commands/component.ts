@@ -41,8 +41,10 @@ export async function component(name: string, args: readonly string[]): Promise<
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
   if (values['stop-with-parent'] === true) whenParentEnds(systemClock, () => abort.abort());
+  const level = levelOf(values);
   await run(values, {
-    logger: logger(levelOf(values), 2).child(name),
+    logger: logger(level, 2).child(name),
+    level,
     signal: abort.signal,
     ready: (text) => void process.stderr.write(`${name}: ${text}\n`),
   });

@@ -67,6 +67,7 @@ async function run(
   const cluster = await startCluster({
     ...record,
     dataDir: directory.path,
+    ...(config.apiWorkers !== undefined && { apiWorkers: config.apiWorkers }),
     ...(tools && { hostTools: tools }),
     searchPath: environment.variables['PATH'] ?? '',
     nodeName: hostname().toLowerCase(),

@@ -12,10 +12,13 @@ import type { ControllerManagerOptions } from '../../controllers/manager/options
 import { type ApiServer, apiServer } from '../../server/api-server.ts';
 import type { ApiServerDeps, ApiServerOptions } from '../../server/options.ts';
 import type { Store } from '../../store/store.ts';
+import type { ApiServerSettings } from '../alone/api-server.ts';
+import { apiWorkers } from '../api-workers.ts';
 import { certificateAuthority } from '../certificate-authority.ts';
 import { legacyTokenSigner } from '../legacy-token-signer.ts';
 import type { Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
+import { type ClusterServer, clusterServerOptions } from './cluster-server.ts';
 import type { ComponentDeps } from './component.ts';
 import { runScheduler, type SchedulerComponentOptions } from './scheduler.ts';
 
@@ -89,14 +92,85 @@ export async function startApiServer(
       return { server, port };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-      if (wanted === ports.at(-1))
-        throw new UserError(
-          `port ${wanted} is taken by another program`,
-          'choose another with --port, or stop that program',
-        );
+      if (wanted === ports.at(-1)) throw portTaken(wanted);
     }
   }
   throw new Error('unreachable: the last port either serves or throws');
+}
+
+/**
+ * The same with workers that serve the port; the server of this process serves only its components. Workers are killed and begun
+ * anew without their notice.
+ */
+export async function startApiServerInWorkers(
+  { server, args, count }: { readonly server: ClusterServer; readonly args: Args; readonly count: number },
+  settings: ApiServerSettings | undefined,
+  pki: Pki,
+  store: Store,
+  { clock, random, logs, group }: ControlPlaneDeps,
+  extra: Pick<ApiServerDeps, 'actions' | 'components'>,
+): Promise<ServingServer> {
+  const options = clusterServerOptions(server, settings);
+  const { bindAddress, shutdownGraceMs } = options;
+  const log = logs('kube-apiserver');
+  const begin = (port: number) =>
+    apiWorkers({
+      count,
+      port,
+      ...(bindAddress !== undefined && { host: bindAddress }),
+      ...(shutdownGraceMs !== undefined && { graceMs: shutdownGraceMs }),
+      settings: { level: 'info', server: { type: 'cluster', server, args } },
+      store,
+      keepRecords: false,
+      clock,
+      log,
+      onLogLine: (line) => relog(log, line),
+    });
+  const workers = await begin(server.securePort === 0 ? usualPort : server.securePort).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (server.securePort === 0) return begin(0);
+    throw portTaken(server.securePort);
+  });
+  const { port, address } = workers;
+  const mine = apiServer(
+    // The store of this process drops its history by itself.
+    { ...options, securePort: port, compactionIntervalMs: 0 },
+    {
+      store,
+      exclusiveStore: false,
+      clock,
+      random,
+      log,
+      metrics: metricsRegistry(),
+      handed: { port, address, take: () => () => undefined },
+      ...extra,
+    },
+  );
+  group.run('kube-apiserver', (signal) => mine.run(signal));
+  group.run('API workers', (signal) => workers.run(signal));
+  await Promise.all([mine.ready, workers.ready]);
+  await untilReady(port, pki, clock);
+  return { server: mine, port };
+}
+
+type Args = Readonly<Record<string, string>>;
+
+/** A worker's line, as one of ours. */
+function relog(log: Logger, line: string): void {
+  let fields: Record<string, unknown>;
+  try {
+    fields = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    log.warn('a worker says', { text: line.slice(0, 2000) });
+    return;
+  }
+  const { level, msg, time: _time, ...rest } = fields;
+  const known = (['debug', 'info', 'warn', 'error'] as const).find((name) => name === level) ?? 'warn';
+  log[known](String(msg), rest);
+}
+
+function portTaken(port: number): UserError {
+  return new UserError(`port ${port} is taken by another program`, 'choose another with --port, or stop that program');
 }
 
 /** Asks /readyz over HTTPS as any client would: certificates, listener and store are then proven to work together. */

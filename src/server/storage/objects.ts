@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Compare, KeyValue, Operation, Store } from '../../store/store.ts';
 import { leasePool } from '../../store/lease-pool.ts';
 import { StoreFull, StoreUnavailable } from '../../store/store.ts';
+import { freshness } from './freshness.ts';
 import { Entry } from '../cache/entry.ts';
 import type { Feed } from '../cache/feed.ts';
 import type { Collection } from '../served/served.ts';
@@ -60,6 +61,7 @@ const maxAttempts = 100;
 
 export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions): Objects {
   const leases = leasePool(store, clock);
+  const current = exclusive ? undefined : freshness({ store, feed, clock });
 
   function entryOf(collection: Collection, kv: KeyValue): Entry {
     return Entry.stored(kv.key.slice(collection.prefix.length), kv.modRevision, kv.value, collection.codec.decode);
@@ -155,16 +157,7 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
       };
     },
 
-    fresh() {
-      if (exclusive) return undefined;
-      return store.range({ start: '/' }, { countOnly: true }).then(async ({ revision }) => {
-        if (revision > feed.revision) {
-          const wait = feed.reached(revision);
-          await store.requestProgress();
-          await wait;
-        }
-      });
-    },
+    fresh: () => (current === undefined ? undefined : asStatus(current())),
 
     reached: (revision) => feed.reached(revision),
   };
