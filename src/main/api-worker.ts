@@ -34,14 +34,15 @@ export async function apiWorker(): Promise<void> {
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', stop);
   process.once('disconnect', () => stopping.abort());
-  const begin = await new Promise<Begin>((resolve) => {
+  const begin = await new Promise<Begin | undefined>((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.type === 'begin') resolve(message);
       else if (message.type === 'stop') stop();
     });
+    stopping.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
-    await serve(begin, stopping, () => say({ type: 'ready' }));
+    if (begin !== undefined) await serve(begin, stopping, () => say({ type: 'ready' }));
   } catch (error) {
     const advice = error instanceof UserError ? { advice: error.advice } : {};
     say({ type: 'failed', message: error instanceof Error ? error.message : String(error), ...advice });
@@ -138,7 +139,9 @@ function handed({ port, address }: Begin): HandedConnections {
     take(serve) {
       const receive = (message: ToWorker, socket: unknown): void => {
         // One that was closed on the way comes as nothing.
-        if (message.type === 'connection' && socket instanceof Socket) serve(socket);
+        if (message.type !== 'connection') return;
+        process.send?.({ type: 'taken', id: message.id } satisfies FromWorker, undefined, undefined, () => undefined);
+        if (socket instanceof Socket) serve(socket);
       };
       process.on('message', receive);
       return () => void process.off('message', receive);

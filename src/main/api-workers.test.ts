@@ -220,6 +220,7 @@ it('a worker that is killed under load comes back; the others go on', { skip: li
   // The one that asks to leave is asked by no one any more, and comes back too.
   process.kill(before[1]!, 'SIGTERM');
   await until('another worker', () => childrenOf(child.pid!).filter((pid) => !before.includes(pid)).length === 2);
+  await until('it serves', () => lines.filter((line) => line.includes('"msg":"serving"')).length === 4);
   await more();
   stop = true;
   await Promise.all(writers);

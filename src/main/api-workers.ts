@@ -38,11 +38,12 @@ export type ToWorker =
       readonly keepsRecords: boolean;
     }
   /** With a socket. */
-  | { readonly type: 'connection' }
+  | { readonly type: 'connection'; readonly id: number }
   | { readonly type: 'stop' };
 
 export type FromWorker =
   | { readonly type: 'ready' }
+  | { readonly type: 'taken'; readonly id: number }
   /** It will take no more connections. */
   | { readonly type: 'leaving' }
   | { readonly type: 'failed'; readonly message: string; readonly advice?: string };
@@ -105,6 +106,8 @@ export async function apiWorkers(options: ApiWorkersOptions): Promise<ApiWorkers
           if (++serving === count) ready.resolve();
         },
         leaving: () => switchboard.remove(child),
+        taken: (id) => switchboard.taken(id),
+        gone: () => switchboard.gone(child),
       });
       running[index] = undefined;
       if (signal.aborted) return;
@@ -159,11 +162,14 @@ async function listen(server: Server, { host, port }: ApiWorkersOptions): Promis
   return server.address() as AddressInfo;
 }
 
-/** Hands each connection to the next worker in turn. */
+/** Hands each connection to the next worker in turn. Those which a dead worker did not take go to another. */
 class Switchboard {
   readonly #workers: ChildProcess[] = [];
+  /** Given to a worker that has not said yet that it has them. */
+  readonly #given = new Map<number, { readonly socket: Socket; readonly worker: ChildProcess }>();
   #waiting: Socket[] = [];
   #turn = 0;
+  #lastId = 0;
   readonly #log: Logger;
 
   constructor(log: Logger) {
@@ -172,32 +178,56 @@ class Switchboard {
 
   connect(socket: Socket): void {
     socket.on('error', () => socket.destroy());
+    this.#give(socket);
+  }
+
+  #give(socket: Socket): void {
     const worker = this.#workers[this.#turn++ % Math.max(1, this.#workers.length)];
     if (worker === undefined) {
       if (this.#waiting.length >= maxWaiting) socket.destroy();
       else this.#waiting.push(socket);
       return;
     }
-    worker.send({ type: 'connection' } satisfies ToWorker, socket, (error) => {
-      if (error !== null) this.#log.debug('a connection was lost with its worker', { error });
+    const id = ++this.#lastId;
+    this.#given.set(id, { socket, worker });
+    worker.send({ type: 'connection', id } satisfies ToWorker, socket, { keepOpen: true }, (error) => {
+      if (error !== null) this.#log.debug('a worker could not be given a connection', { error });
     });
+  }
+
+  taken(id: number): void {
+    // The connection goes on in the worker; what closes is the copy of this process.
+    this.#given.get(id)?.socket.destroy();
+    this.#given.delete(id);
   }
 
   add(worker: ChildProcess): void {
     this.#workers.push(worker);
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const socket of waiting) this.connect(socket);
+    for (const socket of waiting) this.#give(socket);
   }
 
+  /** It gets no more. */
   remove(worker: ChildProcess): void {
     const at = this.#workers.indexOf(worker);
     if (at >= 0) this.#workers.splice(at, 1);
   }
 
+  gone(worker: ChildProcess): void {
+    this.remove(worker);
+    for (const [id, given] of this.#given)
+      if (given.worker === worker) {
+        this.#given.delete(id);
+        this.#give(given.socket);
+      }
+  }
+
   close(): void {
     for (const socket of this.#waiting) socket.destroy();
+    for (const { socket } of this.#given.values()) socket.destroy();
     this.#waiting = [];
+    this.#given.clear();
   }
 }
 
@@ -241,7 +271,7 @@ function lifeOf(
   child: ChildProcess,
   signal: AbortSignal,
   { clock, graceMs = 0 }: ApiWorkersOptions,
-  on: { ready(): void; leaving(): void },
+  on: { ready(): void; leaving(): void; taken(id: number): void; gone(): void },
 ): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     let wasReady = false;
@@ -257,13 +287,14 @@ function lifeOf(
         wasReady = true;
         if (!signal.aborted) on.ready();
       } else if (message.type === 'leaving') on.leaving();
+      else if (message.type === 'taken') on.taken(message.id);
       else
         failure =
           message.advice === undefined ? new Error(message.message) : new UserError(message.message, message.advice);
     });
     const end = (how: string): void => {
       signal.removeEventListener('abort', stop);
-      on.leaving();
+      on.gone();
       resolve({ how, wasReady, ...(failure && { failure }) });
     };
     child.once('error', (error) => {

@@ -1,5 +1,6 @@
 // Owns running the check of histories on every engine. K8TS_SEED=n runs that seed only, K8TS_SEEDS=n so many.
 import assert from 'node:assert/strict';
+import { Duplex } from 'node:stream';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../base/clock.ts';
@@ -15,6 +16,8 @@ import { serveEtcd } from './face/face.ts';
 import { checkHistory } from './history.suite.ts';
 import type { DisturbedStore, HistoryOptions } from './history.suite.ts';
 import { memoryStore } from './memory.ts';
+import { relayedStore } from './relay/relayed-store.ts';
+import { serveStore } from './relay/serve.ts';
 import type { RangeResult, Store } from './store.ts';
 
 const only = process.env['K8TS_SEED'];
@@ -147,6 +150,56 @@ it('embedded: histories are linearizable, watches complete, through losses of po
   };
   await runSeeds(t, seedsOf(40), open, { clients: 8, operations: 400, disturbances: 5 });
 });
+
+it('relayed to two processes: histories are linearizable, watches complete, through lost streams', async (t) => {
+  const alive = setInterval(() => undefined, 1000);
+  t.after(() => clearInterval(alive));
+  const open = async (random: Random): Promise<DisturbedStore> => {
+    const behind = memoryStore({ clock: new VirtualClock(), log: silentLogger, random });
+    const user = () => {
+      const [ours, theirs] = duplexPair();
+      return { ours, served: serveStore(behind, ours), store: relayedStore(theirs) };
+    };
+    const users = [user(), user()];
+    return {
+      // Both at once: what one has acknowledged the other must read.
+      store: () => users[randomInteger(random, 2)]!.store,
+      async disturb() {
+        const at = randomInteger(random, 2);
+        const before = users[at]!;
+        before.ours.destroy();
+        users[at] = user();
+        await before.served;
+      },
+      async close() {
+        for (const one of users) await one.store.close();
+        await behind.close();
+      },
+    };
+  };
+  await runSeeds(t, seedsOf(20), open, { clients: 8, operations: 400, disturbances: 5 });
+});
+
+/** Two ends of a stream within this process, which may cut it anywhere. */
+function duplexPair(): [Duplex, Duplex] {
+  const sides: Duplex[] = [];
+  const side = (at: number): Duplex =>
+    new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        const other = sides[1 - at]!;
+        if (!other.destroyed)
+          for (let cut = 0; cut < chunk.length; cut += 999) other.push(chunk.subarray(cut, cut + 999));
+        setImmediate(done);
+      },
+      destroy(error, done) {
+        setImmediate(() => sides[1 - at]!.destroy());
+        done(error);
+      },
+    });
+  sides.push(side(0), side(1));
+  return [sides[0]!, sides[1]!];
+}
 
 it('served as etcd: histories are linearizable, watches complete, through lost connections', async (t) => {
   const alive = setInterval(() => undefined, 1000);
