@@ -115,7 +115,7 @@ async function parts(begin: Begin, log: ReturnType<typeof logger>): Promise<Work
 
 /** What holds for the port as a whole is shared out; what only one process can write gets a name for each. */
 function asOneOf({ index, count, keepsRecords, relayed }: Begin, options: ApiServerOptions): ApiServerOptions {
-  const { audit } = options;
+  const { audit, maxInflight: { reads, writes } = { reads: 400, writes: 200 } } = options;
   const { path } = audit?.log ?? {};
   const ending = path === undefined ? '' : extname(path);
   const own =
@@ -125,7 +125,7 @@ function asOneOf({ index, count, keepsRecords, relayed }: Begin, options: ApiSer
   return {
     ...options,
     keepsOwnRecords: keepsRecords,
-    maxInflight: Math.ceil((options.maxInflight ?? 600) / count),
+    maxInflight: { reads: Math.ceil(reads / count), writes: Math.ceil(writes / count) },
     // A relayed store drops its history by itself.
     ...(relayed && { compactionIntervalMs: 0 }),
     ...(audit?.log !== undefined && own !== undefined && { audit: { ...audit, log: { ...audit.log, path: own } } }),
