@@ -1,9 +1,16 @@
-// Owns CBOR (RFC 8949) as the API uses it: JSON's values with text keys, self-described, bounded.
+// Owns CBOR (RFC 8949) as the API uses it (KEP-4222): JSON's values, texts as byte strings, self-described, bounded.
+import { isUtf8 } from 'node:buffer';
 import { setOwn } from '../meta.ts';
 import { badRequest } from '../status-error.ts';
 
 const selfDescribed = Buffer.from([0xd9, 0xd9, 0xf7]);
 const maxDepth = 1_000;
+/** Expected later encoding (RFC 8949, 3.4.5.2). */
+const laterForms: ReadonlyMap<number, BufferEncoding> = new Map([
+  [21, 'base64url'],
+  [22, 'base64'],
+  [23, 'hex'],
+]);
 
 /** Throws StatusError 400 for malformed bytes, duplicate keys, or values that JSON has not. */
 export function decodeCbor(bytes: Uint8Array): unknown {
@@ -37,8 +44,8 @@ class CborReader {
       case 1:
         return -1 - this.#argument(info);
       case 2:
-        // Byte strings in JSON's place are text: base64 for bytes fields is what clients mean.
-        return this.#bytes(info, 2).toString('base64');
+        // Go's strings travel as byte strings, so that nobody has to check them.
+        return this.#bytes(info, 2).toString('utf8');
       case 3:
         return this.#text(info);
       case 4:
@@ -46,8 +53,7 @@ class CborReader {
       case 5:
         return this.#map(info, depth);
       case 6:
-        this.#argument(info);
-        return this.value(depth + 1);
+        return this.#tagged(this.#argument(info), depth);
       default:
         return this.#simple(info);
     }
@@ -84,7 +90,17 @@ class CborReader {
   }
 
   #text(info: number): string {
-    return this.#bytes(info, 3).toString('utf8');
+    const bytes = this.#bytes(info, 3);
+    if (!isUtf8(bytes)) throw malformed('text that is no UTF-8');
+    return bytes.toString('utf8');
+  }
+
+  /** Tags 21 to 23 say in which form bytes stand in JSON; those of great numbers are not taken, others say nothing. */
+  #tagged(tag: number, depth: number): unknown {
+    if (tag === 2 || tag === 3) throw malformed('a number of any size');
+    const form = laterForms.get(tag);
+    if (form === undefined || this.#buffer[this.at]! >> 5 !== 2) return this.value(depth + 1);
+    return this.#bytes(this.#byte() & 31, 2).toString(form);
   }
 
   #list(info: number, depth: number): unknown[] {
@@ -148,7 +164,7 @@ function write(value: unknown, parts: Buffer[]): void {
   else if (typeof value === 'number') parts.push(numberBytes(value));
   else if (typeof value === 'string') {
     const bytes = Buffer.from(value, 'utf8');
-    parts.push(head(3, bytes.length), bytes);
+    parts.push(head(2, bytes.length), bytes);
   } else if (Array.isArray(value)) {
     parts.push(head(4, value.length));
     for (const item of value) write(item, parts);

@@ -106,8 +106,17 @@ test('YAML written reads back the same', () => {
 test('CBOR', () => {
   assert.equal(
     encodeCbor({ a: [1, -1, 'x', null, true, 1.5] }).toString('hex'),
-    'd9d9f7a161618601206178f6f5fb3ff8000000000000',
+    'd9d9f7a141618601204178f6f5fb3ff8000000000000',
   );
+  const read = (hex: string): unknown => decodeCbor(Buffer.from(hex, 'hex'));
+  // Text, bytes that are text, bytes with a later form, a tag that says nothing.
+  assert.deepEqual(read('84616162c3a9d64200ffc0426162'), ['a', 'é', 'AP8=', 'ab']);
+  assert.deepEqual(read('82d54200ffd74200ff'), ['AP8', '00ff']);
+  for (const refused of ['61ff', 'c24101', 'd9', 'd6'])
+    assert.throws(
+      () => read(refused),
+      (error) => isStatusError(error, 'BadRequest'),
+    );
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const plain: unknown = JSON.parse(JSON.stringify(value));
