@@ -15,6 +15,7 @@ import type { Served } from '../served/served.ts';
 import { versionView } from './version-view.ts';
 import { listView, objectView } from './view.ts';
 import type { Form } from './form.ts';
+import { jsonParts, protobufParts } from './list-parts.ts';
 import { mediaTypes } from './form.ts';
 
 export interface Encoded {
@@ -90,8 +91,17 @@ export function encodeObject(
   return { contentType: mediaTypes[form.media], body: encodeValue(value, plain as Form) };
 }
 
-/** A list, from the bytes its entries hold already. */
-export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: number): Encoded {
+/** Longer lists are sent bit by bit. */
+const wholeBytes = 4 * 1024 * 1024;
+const wholeViews = 1000;
+
+/** A list from the bytes its entries hold already: whole, or in parts when it is large. */
+export function encodeList(
+  served: Served,
+  list: ListAnswer,
+  form: Form,
+  nowMs: number,
+): Encoded | { readonly contentType: string; readonly parts: Iterable<Buffer> } {
   const { resource } = served;
   const metadata = {
     // Nothing is stored of kinds that are only asked.
@@ -100,27 +110,66 @@ export function encodeList(served: Served, list: ListAnswer, form: Form, nowMs: 
     ...((list.continue !== '' || (served.custom && form.as === undefined)) && { continue: list.continue }),
     ...(list.remainingItemCount !== undefined && { remainingItemCount: list.remainingItemCount }),
   };
-  if (form.as !== undefined)
-    return {
-      contentType: mediaTypes[form.media],
-      body: encodeValue(listView(served, list.entries, metadata, form, nowMs), form),
-    };
+  const contentType = mediaTypes[form.media];
+  if (form.as !== undefined) {
+    const view = listView(served, list.entries, metadata, form, nowMs);
+    const { head, field, count, item } = view;
+    if (form.media === 'json' && !form.pretty && count > wholeViews)
+      return {
+        contentType,
+        parts: jsonParts(
+          `${JSON.stringify(head).slice(0, -1)},"${field}":[`,
+          count,
+          (at) => Buffer.from(JSON.stringify(item(at))),
+          listEnd,
+        ),
+      };
+    const items = Array.from({ length: count }, (_, at) => item(at));
+    return { contentType, body: encodeValue({ ...head, [field]: items }, form) };
+  }
   const head = { kind: resource.listKind ?? `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
+  if (form.media === 'protobuf' && !served.custom) {
+    const encoded = (entry: Entry): Buffer => entryProtobuf(entry, served);
+    const parts = protobufParts({ ...head, items: [] } as typeof head, list.entries, encoded);
+    if (parts !== undefined)
+      return isLarge(list.entries, encoded) ? { contentType, parts } : { contentType, body: Buffer.concat([...parts]) };
+  }
   if (form.media !== 'json' || form.pretty) {
     const shown = list.entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
     const items = served.custom ? shown : shown.map(untyped);
-    return { contentType: mediaTypes[form.media], body: encodeValue({ ...head, items }, form) };
+    return { contentType, body: encodeValue({ ...head, items }, form) };
   }
   const { entries } = list;
   const headText = `${JSON.stringify(head).slice(0, -1)},"items":[`;
-  return {
-    contentType: mediaTypes.json,
-    body: knownBody(entries, headText, () => listBody(headText, served, entries)),
-  };
+  const line = (entry: Entry): Buffer => entryLine(entry, served);
+  if (isLarge(entries, line)) {
+    const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
+    return {
+      contentType,
+      parts: jsonParts(headText, entries.length, (at) => item(line(entries[at]!), typeMeta), listEnd),
+    };
+  }
+  return { contentType, body: knownBody(entries, headText, () => listBody(headText, served, entries)) };
 }
 
-/** Bodies larger than this are made anew each time. */
-const knownBodyLimit = 16 * 1024 * 1024;
+/** Encodes no more than it takes to know. */
+function isLarge(entries: readonly Entry[], encoded: (entry: Entry) => Buffer): boolean {
+  let size = 0;
+  for (const entry of entries) {
+    size += encoded(entry).length;
+    if (size > wholeBytes) return true;
+  }
+  return false;
+}
+
+/** A line as an item: without its end, and without its kind when the list says that already. */
+function item(line: Buffer, typeMeta: Buffer | undefined): Buffer {
+  if (typeMeta === undefined || !startsWith(line, typeMeta)) return line.subarray(0, -1);
+  return Buffer.concat([brace, line.subarray(typeMeta.length, -1)]);
+}
+
+const brace = Buffer.from('{');
+
 /** By the array that the watch cache hands out again while nothing changes: what was asked for twice is likely asked for again. */
 const knownBodies = new WeakMap<readonly Entry[], { readonly head: string; readonly body: Buffer | undefined }>();
 
@@ -128,8 +177,7 @@ function knownBody(entries: readonly Entry[], head: string, make: () => Buffer):
   const known = knownBodies.get(entries);
   if (known?.body !== undefined && known.head === head) return known.body;
   const body = make();
-  const keep = known?.head === head && body.length <= knownBodyLimit;
-  knownBodies.set(entries, { head, body: keep ? body : undefined });
+  knownBodies.set(entries, { head, body: known?.head === head ? body : undefined });
   return body;
 }
 

@@ -16,6 +16,7 @@ import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../requ
 import type { WatchSink } from '../cache/watcher.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
 import { fallbackForm } from './form.ts';
+import { sendParts } from './send-parts.ts';
 import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
 
@@ -168,8 +169,9 @@ export function httpTransport(
         return;
       }
       case 'list': {
-        const { contentType, body } = encodeList(answer.served, answer.list, request.form, clock.now());
-        sendBytes(exchange, request, 200, contentType, body);
+        const encoded = encodeList(answer.served, answer.list, request.form, clock.now());
+        if ('body' in encoded) sendBytes(exchange, request, 200, encoded.contentType, encoded.body);
+        else sendList(exchange, request, encoded);
         return;
       }
       case 'bytes': {
@@ -199,11 +201,7 @@ export function httpTransport(
     body: Uint8Array,
     extra?: Readonly<Record<string, string>>,
   ): void {
-    const accepts = body.length > gzipAbove ? request.headers['accept-encoding'] : undefined;
-    const zipped =
-      typeof accepts === 'string' && accepts.split(',').some((token) => token.trim() === 'gzip')
-        ? gzipSync(body, { level: 1 })
-        : undefined;
+    const zipped = body.length > gzipAbove && takesGzip(request) ? gzipSync(body, { level: 1 }) : undefined;
     const headers = headersFor(request, contentType, (zipped ?? body).length);
     if (zipped !== undefined) {
       headers['Content-Encoding'] = 'gzip';
@@ -212,6 +210,20 @@ export function httpTransport(
     if (extra !== undefined) Object.assign(headers, extra);
     exchange.respond(code, headers, zipped ?? body);
     for (const watcher of told) watcher.sent!(request, body.length);
+  }
+
+  function sendList(
+    exchange: HttpExchange,
+    request: ApiRequest,
+    { contentType, parts }: { readonly contentType: string; readonly parts: Iterable<Buffer> },
+  ): void {
+    const headers = headersFor(request, contentType, undefined);
+    const isZipped = takesGzip(request);
+    if (isZipped) Object.assign(headers, { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' });
+    const sent = (bytes: number): void => {
+      for (const watcher of told) watcher.sent!(request, bytes);
+    };
+    void sendParts(exchange, { headers, parts, isZipped, clock, open, sent });
   }
 
   function sendWatch(
@@ -333,6 +345,11 @@ export function httpTransport(
       for (const end of [...open]) end();
     },
   };
+}
+
+function takesGzip({ headers }: ApiRequest): boolean {
+  const accepts = headers['accept-encoding'];
+  return typeof accepts === 'string' && accepts.split(',').some((token) => token.trim() === 'gzip');
 }
 
 /** As a rule there is one who wants to know, or nobody. */

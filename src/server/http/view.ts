@@ -142,33 +142,42 @@ export function objectView(
   };
 }
 
+export interface ListView {
+  readonly head: object;
+  /** The field behind those of the head that holds the items. */
+  readonly field: 'items' | 'rows';
+  readonly count: number;
+  item(at: number): object;
+}
+
+/** Its items are made one by one, so that nobody needs all of them at once. */
 export function listView(
   served: Served,
   entries: readonly Entry[],
   metadata: Metadata,
   form: Form,
   nowMs: number,
-): object {
+): ListView {
   if (form.as === 'PartialObjectMetadata') throw notAcceptable();
-  const objects = entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
+  const apiVersion = `meta.k8s.io/${form.asVersion}`;
+  const shown = (entry: Entry) => versionView(entry, served) as Frozen<KubeObject>;
   if (form.as === 'PartialObjectMetadataList')
     return {
-      kind: 'PartialObjectMetadataList',
-      apiVersion: `meta.k8s.io/${form.asVersion}`,
-      metadata,
-      items: objects.map((object) => partial(object, form.asVersion)),
+      head: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
+      field: 'items',
+      count: entries.length,
+      item: (at) => partial(shown(entries[at]!), form.asVersion),
     };
   const { rowOrder } = served.collection?.storage ?? served.resource;
-  const shown = objects.map((object, at) => ({ object, stored: entries[at]!.object }));
-  if (rowOrder !== undefined) shown.sort((a, b) => rowOrder(a.stored, b.stored));
+  const sorted = rowOrder === undefined ? entries : [...entries].sort((a, b) => rowOrder(a.object, b.object));
   return {
-    kind: 'Table',
-    apiVersion: `meta.k8s.io/${form.asVersion}`,
-    metadata,
-    columnDefinitions: definitions(served),
-    rows: shown.map(({ object, stored }) =>
-      row(served, stored, object, form, form.includeObject ?? 'Metadata', nowMs, false),
-    ),
+    head: { kind: 'Table', apiVersion, metadata, columnDefinitions: definitions(served) },
+    field: 'rows',
+    count: sorted.length,
+    item: (at) => {
+      const entry = sorted[at]!;
+      return row(served, entry.object, shown(entry), form, form.includeObject ?? 'Metadata', nowMs, false);
+    },
   };
 }
 
