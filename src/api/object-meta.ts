@@ -14,6 +14,8 @@ export const maxAnnotationsBytes = 256 * 1024;
 export interface MetaRules {
   readonly namespaced: boolean;
   readonly validateName: NameValidator;
+  /** Finalizers need not be qualified: custom kinds and embedded objects, whose writers are warned instead. */
+  readonly anyFinalizer?: boolean;
 }
 
 /** All errors at once. `path` is that of the metadata. */
@@ -29,18 +31,32 @@ export function validateObjectMeta(meta: Meta, rules: MetaRules, path = 'metadat
     if (namespace === '') errors.push(field.required(`${path}.namespace`));
     else for (const text of isDNS1123Label(namespace)) errors.push(field.invalid(`${path}.namespace`, namespace, text));
   } else if (namespace !== '') errors.push(field.forbidden(`${path}.namespace`, 'not allowed on this type'));
-  return [...errors, ...validateRest(meta, path)];
+  return [...errors, ...validateRest(meta, path, rules.anyFinalizer)];
+}
+
+/** What a writer of a finalizer that is not qualified is told, where it is taken all the same. */
+export function finalizerWarnings(next: Meta, prev: Meta | undefined): string[] {
+  const added = (next.finalizers ?? []).filter((name) => !(prev?.finalizers ?? []).includes(name));
+  return [...new Set(added)].sort().flatMap((name) => {
+    const shown = `metadata.finalizers: ${JSON.stringify(name)}`;
+    const warnings = isQualifiedName(name).map((text) => `${shown}: ${text}`);
+    if (!name.includes('/') && !standardFinalizers.has(name))
+      warnings.push(
+        `${shown}: prefer a domain-qualified finalizer name ${name.includes('.') ? 'including a path (/) ' : ''}to avoid accidental conflicts with other finalizer writers`,
+      );
+    return warnings;
+  });
 }
 
 /** What create and update check alike. */
-function validateRest(meta: Meta, path: string): FieldError[] {
+function validateRest(meta: Meta, path: string, anyFinalizer = false): FieldError[] {
   const generation = meta.generation ?? 0;
   return [
     ...(generation < 0 ? [field.invalid(`${path}.generation`, generation, 'must be greater than or equal to 0')] : []),
     ...validateLabels(meta.labels, `${path}.labels`),
     ...validateAnnotations(meta.annotations, `${path}.annotations`),
     ...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`),
-    ...validateFinalizers(meta.finalizers, `${path}.finalizers`),
+    ...validateFinalizers(meta.finalizers, `${path}.finalizers`, anyFinalizer),
     ...validateManagedFields(meta.managedFields, `${path}.managedFields`),
   ];
 }
@@ -95,12 +111,16 @@ function validateOwnerReferences(
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
+function validateFinalizers(
+  finalizers: readonly string[] | undefined,
+  path: string,
+  anyFinalizer: boolean,
+): FieldError[] {
   const errors: FieldError[] = [];
   const all = finalizers ?? [];
   all.forEach((name, at) => {
     for (const text of isQualifiedName(name)) errors.push(field.invalid(path, name, text));
-    if (!name.includes('/') && !standardFinalizers.has(name))
+    if (!anyFinalizer && !name.includes('/') && !standardFinalizers.has(name))
       errors.push(
         field.invalid(
           field.index(path, at),
@@ -121,8 +141,9 @@ function validateManagedFields(entries: readonly Frozen<ManagedFieldsEntry>[] | 
     const here = field.index(path, at);
     const errors: FieldError[] = [];
     const { operation = '', fieldsType = '', manager = '' } = entry;
-    if (operation !== 'Apply' && operation !== 'Update')
-      errors.push(field.invalid(`${here}.operation`, operation, 'must be `Apply` or `Update`'));
+    if (operation === '') errors.push(field.required(`${here}.operation`, 'must not be empty'));
+    else if (operation !== 'Apply' && operation !== 'Update')
+      errors.push(field.notSupported(`${here}.operation`, operation, ['Apply', 'Update']));
     if (fieldsType !== '' && fieldsType !== 'FieldsV1')
       errors.push(field.invalid(`${here}.fieldsType`, fieldsType, 'must be `FieldsV1`'));
     if (byteLength(manager) > maxManagerLength) errors.push(field.tooLong(`${here}.manager`, maxManagerLength));
@@ -142,7 +163,12 @@ const immutable = [
 ] as const;
 
 /** The errors of a change. The server fills system fields that the client left out before it asks. */
-export function validateObjectMetaUpdate(next: Meta, prev: Meta, path = 'metadata'): FieldError[] {
+export function validateObjectMetaUpdate(
+  next: Meta,
+  prev: Meta,
+  path = 'metadata',
+  anyFinalizer = false,
+): FieldError[] {
   const errors: FieldError[] = [];
   if (prev.deletionTimestamp !== undefined) {
     const added = (next.finalizers ?? []).filter((name) => !(prev.finalizers ?? []).includes(name));
@@ -159,5 +185,5 @@ export function validateObjectMetaUpdate(next: Meta, prev: Meta, path = 'metadat
   for (const name of immutable)
     if ((next[name] ?? '') !== (prev[name] ?? ''))
       errors.push(field.invalid(`${path}.${name}`, next[name], 'field is immutable'));
-  return [...errors, ...validateRest(next, path)];
+  return [...errors, ...validateRest(next, path, anyFinalizer)];
 }

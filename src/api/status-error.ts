@@ -100,6 +100,11 @@ export function forbidden(resource: About, name: string, why: string): StatusErr
   return statusError('Forbidden', `${what} is forbidden: ${why}`, about(resource, name));
 }
 
+/** As upstream tells what it could not do: with the message once more as a cause. */
+export function internalError(message: string): StatusError {
+  return statusError('InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+}
+
 export function badRequest(message: string): StatusError {
   return statusError('BadRequest', message);
 }

@@ -239,7 +239,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         more: limit.debug === undefined ? [] : [limit.debug],
       }),
     ),
-    negotiateStage(options.featureGates?.['CBORServingAndStorage']),
+    negotiateStage(catalog, options.featureGates?.['CBORServingAndStorage']),
     { name: 'verb', run: (request) => (request.info.isResource ? dispatch(parts, request) : undefined) },
   ];
   const line = pipeline(stages, log.child('requests'), [

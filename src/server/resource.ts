@@ -49,7 +49,11 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** The shape of its objects; absent for built-in kinds, whose schema is found by apiVersion and kind. */
   readonly schema?: ObjectSchema;
   /** Reads a parsed body whose apiVersion and kind are this one's; absent: by the schema. Custom kinds only. */
-  decode?(parsed: ParsedJson): { readonly object: KubeObject; readonly problems: readonly string[] };
+  decode?(
+    parsed: ParsedJson,
+    /** It is the outcome of server-side apply, whose nulls mean something else. */
+    merged?: boolean,
+  ): { readonly object: KubeObject; readonly problems: readonly string[] };
   /** What OpenAPI says of a custom kind: the schema of its definition, by reference. */
   readonly openApi?: Readonly<Record<string, unknown>>;
   /** The kind in another of its versions; undefined: claims of fields in that version are dropped. Kinds of several versions only. */
@@ -68,6 +72,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly validateUpdateAlone?: boolean;
   /** The form of names: default DNS-1123 subdomain. Returns what is wrong with `name`, or nothing. */
   validateName?(name: string, isPrefix: boolean): string[];
+  /** Finalizers need not be qualified. */
+  readonly anyFinalizer?: boolean;
   /** Texts for Warning headers. `prev` on updates only. */
   warnings?(obj: Frozen<T>, prev?: Frozen<T>): string[];
   /** Field selectors beyond metadata.name and metadata.namespace. */

@@ -41,11 +41,14 @@ export function compare(schema: Schema, before: unknown, after: unknown): Compar
 function compareValues(schema: Schema, before: unknown, after: unknown): Difference | undefined {
   if (before === after) return undefined;
   const parts = partsOf(schema, after ?? before);
+  if (schema.type === 'any' && isMixed(before, after))
+    return combine(
+      compareLeaves(before, after),
+      compareValues(schema, isMap(before) ? before : undefined, isMap(after) ? after : undefined),
+    );
   if (parts === 'map') {
     const left = isMap(before) ? before : undefined;
     const right = isMap(after) ? after : undefined;
-    if (schema.type === 'any' && isMixed(before, after))
-      return combine(compareLeaves(before, after), compareValues(schema, left, right));
     if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, before, after, left, right);
   } else if (parts === 'list') {
     const left = Array.isArray(before) ? before : [];

@@ -27,6 +27,7 @@ const withStatus: readonly string[] = [
   'apps/v1/ReplicaSet',
   'apps/v1/StatefulSet',
   'autoscaling/v1/HorizontalPodAutoscaler',
+  'apiextensions.k8s.io/v1/CustomResourceDefinition',
   'autoscaling/v2/HorizontalPodAutoscaler',
   'batch/v1/CronJob',
   'batch/v1/Job',
@@ -43,7 +44,6 @@ const withStatus: readonly string[] = [
 const withStatusAlone: readonly string[] = [
   'admissionregistration.k8s.io/v1/MutatingAdmissionPolicy',
   'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy',
-  'apiextensions.k8s.io/v1/CustomResourceDefinition',
   'apiregistration.k8s.io/v1/APIService',
   'flowcontrol.apiserver.k8s.io/v1/FlowSchema',
   'flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration',

@@ -14,7 +14,8 @@ import {
   timestamp,
 } from '../../api/cel/types.ts';
 import { CelDuration, CelError, CelTimestamp, type CelValue, type JsonType } from '../../api/cel/values.ts';
-import { parseDuration, parseInstant } from '../../api/time.ts';
+import { parseInstant } from '../../api/time.ts';
+import { durationNanos } from './formats.ts';
 import type { Structural } from './structural.ts';
 
 export interface CelSchema extends Declared {
@@ -27,7 +28,7 @@ export interface CelSchema extends Declared {
 }
 
 /** What a request may be at most (3 MiB): bounds what nothing else bounds. */
-const maxRequestBytes = 3 * 1024 * 1024;
+export const maxRequestBytes = 3 * 1024 * 1024;
 
 const reserved: ReadonlySet<string> = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
@@ -133,7 +134,7 @@ function readTime(value: string): CelValue {
 }
 
 function readDuration(value: string): CelValue {
-  const nanos = parseDuration(value);
+  const nanos = durationNanos(value);
   if (nanos === undefined) throw new CelError(`invalid duration ${JSON.stringify(value)}`);
   return new CelDuration(nanos);
 }

@@ -9,7 +9,7 @@ import type { Frozen } from '../../api/meta.ts';
 import type { FieldError, FieldErrorReason } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
 import { celSchema, type CelSchema } from './cel-types.ts';
-import { fieldPathText } from './rule-path.ts';
+import { findPath } from './rule-path.ts';
 import type { Rules } from './rules.ts';
 import { isObject, under } from './structural.ts';
 import type { Structural } from './structural.ts';
@@ -121,7 +121,7 @@ function compileRule(rule: Rule, schema: CelSchema, structural: Structural): Com
     program,
     message: rule.messageExpression ? expressions.message() : undefined,
     usesOldSelf: mentions(program.expr, 'oldSelf'),
-    place: rule.fieldPath ? (fieldPathText(rule.fieldPath, structural) ?? '') : '',
+    place: rule.fieldPath ? (findPath(rule.fieldPath, structural, true)?.text ?? '') : '',
   };
 }
 

@@ -5,14 +5,18 @@ import type { Frozen } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
 import { compileRules } from './compile-rules.ts';
-import { prune } from './prune.ts';
+import { eachEmbedded, prune } from './prune.ts';
+import { dotted } from './pathing.ts';
+import { judgeEmbedded } from './embedded.ts';
 import type { Structural } from './structural.ts';
 import { compileJudge, validateValue } from './validate.ts';
 
 export function defaultErrors(root: Structural, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (!root.hasDefaults) return errors;
-  if (root.default !== undefined) errors.push(forbidden(`${path}.default`, 'must not be set at the root'));
+  // The whole object is a resource, whatever its schema says.
+  if (root.default !== undefined)
+    errors.push(...judge({ ...root, embedded: true, hasEmbedded: true }, `${path}.default`));
   walk(root, path, true, errors);
   return errors;
 }
@@ -48,6 +52,11 @@ function judge(node: Structural, path: string): FieldError[] {
   const pruned = thaw(node.default as Frozen<unknown>);
   prune(pruned, node, node.embedded);
   if (!same(pruned, node.default)) return [invalid(path, node.default, 'must not have unknown fields')];
+  const resources: FieldError[] = [];
+  eachEmbedded(node.default, node, (resource, place) =>
+    resources.push(...judgeEmbedded(resource, place.length === 0 ? path : `${path}.${dotted(place)}`)),
+  );
+  if (resources.length > 0) return resources;
   const found = validateValue(compileJudge(node.props), node.default);
   if (found.length === 0) found.push(...(compileRules(node)?.judge(node.default as never, undefined) ?? []));
   return found.map((error) => ({ ...error, field: joined(path, error.field) }));

@@ -48,19 +48,42 @@ export function validateDefinitionStatus({ status }: Definition): FieldError[] {
   return nameForms(status?.acceptedNames, 'status.acceptedNames');
 }
 
-/** Formats that nobody checks are most likely mistakes. */
-export function definitionWarnings({ spec }: Definition): string[] {
-  const unknown = new Set<string>();
-  for (const { schema } of spec.versions ?? [])
-    if (schema?.openAPIV3Schema !== undefined) formatsIn(schema.openAPIV3Schema, unknown);
-  return [...unknown].map((format) => `unrecognized format ${JSON.stringify(format)}`);
+/** What is most likely a mistake and new: formats that nobody checks, sets of what has parts. */
+export function definitionWarnings(next: Definition, prev: Definition | undefined): string[] {
+  const before = new Set(prev === undefined ? [] : oddities(prev));
+  return oddities(next).filter((text) => !before.has(text));
 }
 
-function formatsIn(schema: Props, unknown: Set<string>): void {
-  const { format = '', properties = {}, items, additionalProperties } = schema;
-  if (format !== '' && !isKnownFormat(format)) unknown.add(format);
-  for (const inner of Object.values(properties)) formatsIn(inner, unknown);
-  for (const inner of [items, additionalProperties]) if (isProps(inner)) formatsIn(inner, unknown);
+function oddities({ spec }: Definition): string[] {
+  const formats: string[] = [];
+  const sets = new Set<string>();
+  const look = (schema: Props): void => {
+    const { format = '', items } = schema;
+    if (format !== '' && !isKnownFormat(format)) formats.push(`unrecognized format ${JSON.stringify(format)}`);
+    if (
+      schema['x-kubernetes-list-type'] === 'set' &&
+      isProps(items) &&
+      (items.type === 'object' || items.type === 'array')
+    )
+      sets.add(
+        `x-kubernetes-list-type: set for items of type "${items.type}" is not supported by server-side apply or CEL validation rules`,
+      );
+    for (const inner of within(schema)) look(inner);
+  };
+  for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema !== undefined) look(schema.openAPIV3Schema);
+  return [...new Set(formats), ...[...sets].sort()];
+}
+
+/** All schemas that stand directly in a schema. */
+function within(schema: Props): Props[] {
+  const { properties = {}, items, additionalProperties, not, allOf = [], anyOf = [], oneOf = [] } = schema;
+  return [
+    ...Object.values(properties),
+    ...[items, additionalProperties, not].filter(isProps),
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+  ];
 }
 
 function approval({ metadata, spec }: Definition, prev: Definition | undefined): FieldError[] {

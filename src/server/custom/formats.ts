@@ -1,7 +1,7 @@
 // Owns the named formats of OpenAPI strings that Kubernetes checks (kube-openapi's strfmt). Unknown formats are ignored.
 import { isIPv4, isIPv6 } from 'node:net';
 import { isDNS1123Label, isDNS1123Subdomain } from '../../api/names.ts';
-import { parseInstant } from '../../api/time.ts';
+import { parseDuration, parseInstant } from '../../api/time.ts';
 
 type Judge = (text: string) => boolean;
 
@@ -80,16 +80,33 @@ function isUri(text: string): boolean {
 
 const isByte = form(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/);
 
-const wordUnits = /^(?:ns|nano|us|µs|micro|ms|milli|s|sec|second|m|min|minute|h|hr|hour|d|day|w|wk|week)s?$/;
+const second = 1_000_000_000n;
+/** Units by their names; of each, the last may have more letters behind it ("minutes"). */
+const units: readonly (readonly [names: readonly string[], nanos: bigint])[] = [
+  [['ns', 'nano'], 1n],
+  [['us', 'µs', 'micro'], 1_000n],
+  [['ms', 'milli'], 1_000_000n],
+  [['s', 'sec'], second],
+  [['m', 'min'], 60n * second],
+  [['h', 'hr', 'hour'], 3_600n * second],
+  [['d', 'day'], 86_400n * second],
+  [['w', 'wk', 'week'], 604_800n * second],
+];
 
-/** Go's durations, ISO 8601 ones, and numbers with units in words. */
-function isDuration(text: string): boolean {
-  if (/^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text)) return true;
-  if (/^P(?=.)(?:\d+Y)?(?:\d+M)?(?:\d+W)?(?:\d+D)?(?:T(?=.)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?$/.test(text))
-    return true;
-  const words = /^(\d+)\s*([A-Za-zµ]+)$/.exec(text.trim());
-  return words !== null && wordUnits.test(words[2]!.toLowerCase());
+/** Nanoseconds of Go's durations, and of texts in which whole numbers with units in words can be found; undefined for others. */
+export function durationNanos(text: string): bigint | undefined {
+  const plain = parseDuration(text);
+  if (plain !== undefined) return plain;
+  let total: bigint | undefined;
+  for (const [, count, word] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+    const unit = word!.toLowerCase();
+    for (const [names, nanos] of units)
+      if (names.includes(unit) || unit.startsWith(names.at(-1)!)) total = (total ?? 0n) + BigInt(count!) * nanos;
+  }
+  return total;
 }
+
+const isDuration: Judge = (text) => durationNanos(text) !== undefined;
 
 function isLuhn(text: string): boolean {
   const digits = text.replace(/[^0-9]+/g, '');

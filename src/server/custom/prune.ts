@@ -52,28 +52,37 @@ function pruneValue(
 const isRefusedNull = (value: unknown, schema: Structural | undefined): boolean =>
   value === null && schema !== undefined && !schema.nullable;
 
-/** Fills in defaults where a field is missing, or null and not nullable. */
-export function applyDefaults(value: unknown, schema: Structural): void {
+const holds: ReadonlySet<string> = new Set(['array', 'object']);
+
+/** What server-side apply leaves of a list or an object is a null that upstream neither fills nor drops: it is refused. */
+const isLeft = (value: unknown, schema: Structural, merged: boolean): boolean =>
+  merged && value === null && holds.has(schema.type);
+
+/** Fills in defaults where a field is missing, or null and not nullable. `merged`: the value is the outcome of an apply. */
+export function applyDefaults(value: unknown, schema: Structural, merged = false): void {
   if (!schema.hasDefaults) return;
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined) return;
     for (let at = 0; at < value.length; at++) {
-      if (isRefusedNull(value[at], items) && items.default !== undefined) value[at] = copy(items.default);
-      applyDefaults(value[at], items);
+      if (isRefusedNull(value[at], items) && items.default !== undefined && !isLeft(value[at], items, merged))
+        value[at] = copy(items.default);
+      applyDefaults(value[at], items, merged);
     }
     return;
   }
   if (!isObject(value)) return;
   for (const [name, inner] of schema.properties) {
     if (inner.default === undefined) continue;
-    if (!Object.hasOwn(value, name) || isRefusedNull(value[name], inner)) setOwn(value, name, copy(inner.default));
+    if (!Object.hasOwn(value, name) || (isRefusedNull(value[name], inner) && !isLeft(value[name], inner, merged)))
+      setOwn(value, name, copy(inner.default));
   }
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    if (isRefusedNull(value[name], inner) && inner.default !== undefined) setOwn(value, name, copy(inner.default));
-    applyDefaults(value[name], inner);
+    if (isRefusedNull(value[name], inner) && inner.default !== undefined && !isLeft(value[name], inner, merged))
+      setOwn(value, name, copy(inner.default));
+    applyDefaults(value[name], inner, merged);
   }
 }
 
@@ -82,17 +91,18 @@ function copy(value: unknown): unknown {
 }
 
 /** Drops nulls where null is no value and there is no default; those in lists stay, to be refused. */
-export function dropNulls(value: unknown, schema: Structural): void {
+export function dropNulls(value: unknown, schema: Structural, merged = false): void {
   if (Array.isArray(value)) {
-    if (schema.items !== undefined) for (const item of value) dropNulls(item, schema.items);
+    if (schema.items !== undefined) for (const item of value) dropNulls(item, schema.items, merged);
     return;
   }
   if (!isObject(value)) return;
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
+    if (isLeft(value[name], inner, merged)) continue;
     if (isRefusedNull(value[name], inner) && inner.default === undefined) delete value[name];
-    else dropNulls(value[name], inner);
+    else dropNulls(value[name], inner, merged);
   }
 }
 

@@ -30,8 +30,8 @@ export function validateSchema(
   }
   const mayHaveRules = isStructural && errors.length === soFar;
   node(schema, path, errors);
-  if (mayHaveRules && errors.length === 0) errors.push(...ruleErrors(structural(schema), path));
-  return errors;
+  const form = isStructural ? ruleErrors(structural(schema), path, mayHaveRules ? errors : undefined) : [];
+  return [...errors, ...form];
 }
 
 /** What stays true of a status taken out of the schema. Fields in the order in which upstream looks at them. */

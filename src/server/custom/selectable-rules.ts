@@ -3,7 +3,8 @@ import type { CustomResourceDefinitionVersion } from '../../api/generated/apiext
 import { duplicate, invalid, required, tooMany } from '../../api/field-error.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
-import type { Props } from './structural.ts';
+import { findPath } from './rule-path.ts';
+import { structural } from './structural.ts';
 
 const maxFields = 8;
 const scalars: ReadonlySet<string> = new Set(['string', 'integer', 'boolean']);
@@ -14,27 +15,31 @@ export function selectableFieldErrors(
 ): FieldError[] {
   const errors: FieldError[] = [];
   const seen = new Set<string>();
+  if (selectableFields.length === 0) return errors;
+  const root = structural(schema?.openAPIV3Schema ?? {});
   selectableFields.forEach(({ jsonPath }, at) => {
     const field = `${path}[${at}].jsonPath`;
     if (!jsonPath) {
       errors.push(required(field));
       return;
     }
-    const wrong = problem(jsonPath, schema?.openAPIV3Schema);
-    if (wrong !== undefined) errors.push(invalid(field, jsonPath, wrong));
-    else if (seen.has(jsonPath)) errors.push(duplicate(field, jsonPath));
-    seen.add(jsonPath);
+    const found = findPath(jsonPath, root, false);
+    if (found === undefined) {
+      errors.push(invalid(field, jsonPath, 'is an invalid path: it does not refer to a field of the schema'));
+      return;
+    }
+    if (found.names[0] === 'metadata') errors.push(invalid(field, jsonPath, 'must not point to fields in metadata'));
+    if (!scalars.has(found.schema.type))
+      errors.push(
+        invalid(
+          field,
+          jsonPath,
+          'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+        ),
+      );
+    if (seen.has(found.text)) errors.push(duplicate(field, jsonPath));
+    seen.add(found.text);
   });
-  if (selectableFields.length > maxFields) errors.push(tooMany(path, selectableFields.length, maxFields));
+  if (seen.size > maxFields) errors.push(tooMany(path, seen.size, maxFields));
   return errors;
-}
-
-function problem(path: string, root: Props | undefined): string | undefined {
-  if (!/^(?:\.[A-Za-z_][\w-]*)+$/.test(path)) return 'must be a simple path of fields';
-  const names = path.slice(1).split('.');
-  if (names[0] === 'metadata') return 'must not point to fields in metadata';
-  let node = root;
-  for (const name of names) node = node?.properties?.[name];
-  if (node === undefined) return 'the field is not in the schema';
-  return scalars.has(node.type ?? '') ? undefined : 'must point to a field of type string, boolean or integer';
 }

@@ -6,11 +6,10 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/apiextensions.v1.ts';
-import { invalid, required } from '../../api/field-error.ts';
+import { invalid } from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { isDNS1035Label, nameIsPathSegment } from '../../api/names.ts';
-import { validateObjectMeta } from '../../api/object-meta.ts';
+import { finalizerWarnings } from '../../api/object-meta.ts';
 import { schemaOfType } from '../../api/schema/builtin.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { badRequest } from '../../api/status-error.ts';
@@ -18,6 +17,7 @@ import type { FieldError } from '../../api/status-error.ts';
 import type { Resource } from '../resource.ts';
 import { same } from '../verbs/equal.ts';
 import { customColumns } from './columns.ts';
+import { judgeEmbedded } from './embedded.ts';
 import { JsonPathError, jsonPath } from './json-path.ts';
 import { validateListTypes } from './list-types.ts';
 import { kindSchema } from './object-schema.ts';
@@ -99,7 +99,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     namespaced: spec.scope === 'Namespaced',
     schema: kindSchema(root),
     openApi: props as unknown as Readonly<Record<string, unknown>>,
-    decode: (parsed) => decode(parsed, root, names.kind, apiVersion),
+    decode: (parsed, merged) => decode(parsed, root, names.kind, apiVersion, merged === true),
     applyDefaults: (object) => applyDefaults(object, root),
     prepareForCreate(object) {
       if (hasStatus) delete (object as Loose)['status'];
@@ -114,7 +114,11 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     validate: (object) => judgeAll(object, undefined),
     validateUpdateAlone: true,
     validateUpdate: judgeAll,
-    warnings: (object, prev) => compile().rules?.warnings(object, prev) ?? [],
+    anyFinalizer: true,
+    warnings: (object, prev) => [
+      ...(compile().rules?.warnings(object, prev) ?? []),
+      ...finalizerWarnings(object.metadata, prev?.metadata),
+    ],
     ...(hasStatus && {
       subresources: {
         status: {
@@ -143,14 +147,14 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
   };
 }
 
-function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: string) {
+function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: string, merged: boolean) {
   const object = thaw(plainValue(parsed) as Frozen<unknown>);
   if (!isObject(object)) throw badRequest('the body must be an object');
   if (object['kind'] === undefined || object['kind'] === '') throw badRequest("Object 'Kind' is missing in the body");
   if (object['apiVersion'] === undefined || object['apiVersion'] === '')
     throw badRequest("Object 'apiVersion' is missing in the body");
-  applyDefaults(object, root);
-  dropNulls(object, root);
+  applyDefaults(object, root, merged);
+  dropNulls(object, root, merged);
   const problems = [...parsed.problems, ...prune(object, root, true).map((place) => `unknown field "${place}"`)];
   const version = apiVersion.split('/')[1]!;
   const { metadata } = object;
@@ -231,31 +235,11 @@ function judgeScale(
   for (const path of [scale.specReplicasPath, scale.statusReplicasPath]) {
     const value = at(object, path.slice(1));
     if (value === undefined) continue;
-    const field = path.slice(1);
+    const field = path;
     if (typeof value !== 'number' || !Number.isInteger(value))
       errors.push(invalid(field, value, 'should be an integer'));
     else if (value < 0) errors.push(invalid(field, value, 'should be a non-negative integer'));
     else if (value > 2_147_483_647) errors.push(invalid(field, value, 'should be less than or equal to 2147483647'));
-  }
-  return errors;
-}
-
-function judgeEmbedded(resource: JsonObject, place: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const { apiVersion, kind, metadata } = resource;
-  if (apiVersion === undefined || apiVersion === '') errors.push(required(`${place}.apiVersion`, 'must not be empty'));
-  else if (typeof apiVersion !== 'string' || apiVersion.split('/').length > 2)
-    errors.push(invalid(`${place}.apiVersion`, apiVersion, 'unexpected GroupVersion string'));
-  if (kind === undefined || kind === '') errors.push(required(`${place}.kind`, 'must not be empty'));
-  else
-    for (const text of isDNS1035Label(String(kind).toLowerCase()))
-      errors.push(invalid(`${place}.kind`, kind, `may have mixed case, but should otherwise match: ${text}`));
-  if (isObject(metadata)) {
-    const named = { ...metadata, name: metadata['name'] || 'fakename' } as unknown as KubeObject['metadata'];
-    const namespaced = (metadata['namespace'] ?? '') !== '';
-    errors.push(
-      ...validateObjectMeta(named as never, { namespaced, validateName: nameIsPathSegment }, `${place}.metadata`),
-    );
   }
   return errors;
 }

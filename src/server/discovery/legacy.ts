@@ -36,6 +36,11 @@ export function storageVersionHash(group: string, version: string, kind: string)
   return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
+/** Definitions are stored by upstream in their first version. */
+function storedAs({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === 'apiextensions.k8s.io' ? 'v1beta1' : version;
+}
+
 /** In the order of the alphabet, "pods" before "pods/log". */
 export function resourceList(catalog: Catalog, group: string, version: string): object | undefined {
   const served = catalog.all().filter(({ resource }) => resource.group === group && resource.version === version);
@@ -68,7 +73,7 @@ function resourcesOf({ resource, verbs, subresources, collection, custom }: Serv
     ...(storage !== undefined && {
       storageVersionHash: storageVersionHash(
         storage.group === '' && resource.group === 'events.k8s.io' ? '' : storage.group,
-        storage.version,
+        storedAs(storage),
         storage.kind,
       ),
     }),

@@ -62,6 +62,10 @@ export function parseAccept(header: string): Clause[] {
 export interface Offer {
   readonly media: readonly Media[];
   readonly as: boolean;
+  /** Only for Tables and metadata alone. */
+  readonly viewsOnly?: readonly Media[];
+  /** A refusal says nothing of the object. */
+  readonly plainRefusal?: boolean;
 }
 
 /** Objects and lists of stored kinds. */
@@ -71,6 +75,9 @@ export const cborOffer: Offer = { media: [...objectOffer.media, 'cbor'], as: tru
 
 /** What may be in forms of discovery and of errors. */
 export const plainOffer: Offer = { media: objectOffer.media, as: false };
+
+/** The same of custom kinds: these have no protobuf form, but their Tables and metadata have. */
+export const customOffer: Offer = { ...objectOffer, viewsOnly: ['protobuf'], plainRefusal: true };
 
 /** Streams of events. */
 export const watchMedia: readonly Media[] = ['json', 'protobuf'];
@@ -117,7 +124,7 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
       'NotAcceptable',
       `only the following media types are accepted: ${offer.media.map((media) => mediaTypes[media]).join(', ')}`,
       // Upstream says nothing of the object when the type is known and only the transformation is not.
-      form === 'transformation' ? undefined : {},
+      form === 'transformation' || offer.plainRefusal === true ? undefined : {},
     );
   if (isCached && formCache.size < 1000) formCache.set(accept, form);
   return form;
@@ -131,6 +138,7 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
     if (media === undefined || !offer.media.includes(media)) continue;
     const as = parameters.get('as');
     const indented = pretty || parameters.get('pretty') === '1';
+    if (as === undefined && offer.viewsOnly?.includes(media) === true) continue;
     if (as === undefined) return { media, asVersion: 'v1', pretty: indented };
     wrong = 'transformation';
     const version = parameters.get('v') ?? 'v1';

@@ -1,12 +1,22 @@
 // Owns the choice of the answer's form before anything is done: what cannot be answered is refused first.
 import { badRequest, statusError } from '../../api/status-error.ts';
-import { acceptHeader, cborOffer, mediaTypes, negotiate, objectOffer, wantsPretty, watchMedia } from '../http/form.ts';
+import {
+  acceptHeader,
+  cborOffer,
+  customOffer,
+  mediaTypes,
+  negotiate,
+  objectOffer,
+  wantsPretty,
+  watchMedia,
+} from '../http/form.ts';
+import type { Catalog } from '../served/served.ts';
 import type { Stage } from '../pipeline.ts';
 
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
 
 /** `cbor`: the feature gate CBORServingAndStorage, off by default as in 1.37. */
-export function negotiateStage(cbor = false): Stage {
+export function negotiateStage(catalog: Catalog, cbor = false): Stage {
   const offer = cbor ? cborOffer : objectOffer;
   const streams = cbor ? [...watchMedia, 'cbor' as const] : watchMedia;
   return {
@@ -14,7 +24,13 @@ export function negotiateStage(cbor = false): Stage {
     run(request) {
       if (!request.info.isResource || request.peer.user !== undefined) return;
       if (cbor) request.cbor = true;
-      const form = negotiate(acceptHeader(request), wantsPretty(request), offer);
+      const { group, version, resource } = request.info;
+      const isCustom = catalog.find(group, version, resource)?.custom === true;
+      const wanted = acceptHeader(request);
+      const pretty = wantsPretty(request);
+      // A refusal is no object of the kind: it can be told in any form.
+      if (isCustom && wanted?.includes(mediaTypes.protobuf) === true) request.form = negotiate(wanted, pretty, offer);
+      const form = negotiate(wanted, pretty, isCustom ? { ...customOffer, media: offer.media } : offer);
       const include = form.as === 'Table' ? request.query.get('includeObject') : null;
       if (include !== null && !includes.has(include))
         throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);

@@ -1,12 +1,13 @@
 // Owns reading the body of a request as an object: media type, size, shape, unknown fields. Decides nothing about its meaning.
-import { badRequest } from '../../api/status-error.ts';
+import * as fieldError from '../../api/field-error.ts';
+import { badRequest, invalid } from '../../api/status-error.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Resource } from '../resource.ts';
-import { decodeBytes } from './decode.ts';
+import { decodeBytes, decodeValue } from './decode.ts';
 import type { Expected } from './decode.ts';
 import type { FieldValidation } from './options.ts';
 
@@ -25,8 +26,11 @@ export async function readObject(
 ): Promise<KubeObject | undefined> {
   const { body } = request;
   if (body === undefined) return undefined;
-  if (body.type === 'object')
-    return body.object === undefined ? undefined : (thaw(body.object as Frozen<KubeObject>) as KubeObject);
+  if (body.type === 'object') {
+    if (body.object === undefined) return undefined;
+    if (expected?.decode === undefined) return thaw(body.object as Frozen<KubeObject>) as KubeObject;
+    return decodeValue({ value: body.object, problems: [], oddNumbers: false }, expected).object;
+  }
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;
   const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected, request.cbor);
@@ -69,12 +73,14 @@ function emptyDocument(request: ApiRequest): KubeObject | undefined {
 
 export function checkKind(
   object: KubeObject,
-  resource: { readonly group: string; readonly version: string; readonly kind: string },
+  resource: { readonly group: string; readonly version: string; readonly kind: string; readonly decode?: unknown },
 ): KubeObject {
   const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
   if (typeof object !== 'object' || Array.isArray(object)) throw badRequest('the body must be an object');
   object.apiVersion = object.apiVersion === undefined || object.apiVersion === '' ? apiVersion : object.apiVersion;
   object.kind = object.kind === undefined || object.kind === '' ? resource.kind : object.kind;
+  if (object.kind !== resource.kind && resource.decode !== undefined)
+    throw notOf(resource.group, object, 'kind', `must be ${resource.kind}`);
   if (object.kind !== resource.kind)
     throw badRequest(
       `${object.kind} in version "${versionOf(object.apiVersion)}" cannot be handled as a ${resource.kind}`,
@@ -87,6 +93,12 @@ export function checkKind(
   if (typeof object.metadata !== 'object' || Array.isArray(object.metadata))
     throw badRequest('metadata must be an object');
   return object;
+}
+
+/** Custom kinds judge what an object says it is, as they judge everything else of it. */
+export function notOf(group: string, object: KubeObject, field: 'kind' | 'apiVersion', why: string): Error {
+  const { name = '' } = (object.metadata ?? {}) as { readonly name?: string };
+  return invalid({ group, kind: String(object.kind) }, name, [fieldError.invalid(field, object[field], why)]);
 }
 
 function versionOf(apiVersion: unknown): string {

@@ -20,7 +20,7 @@ export interface Decoded {
 }
 
 /** Names a kind that a body is expected to be. */
-export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode'>;
+export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode' | 'sibling'>;
 
 const readableTypes: readonly string[] = [
   'application/json',
@@ -61,17 +61,21 @@ export function decodeBytes(
 }
 
 /** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */
-export function decodeValue(given: ParsedJson, expected: Expected | undefined): Decoded {
+export function decodeValue(given: ParsedJson, expected: Expected | undefined, merged = false): Decoded {
   // null stands for an object with nothing in it, as Go reads it.
   const parsed = given.value === null ? { ...given, value: {} } : given;
-  if (expected?.decode !== undefined && isAbout(parsed, expected)) return expected.decode(parsed);
+  if (expected?.decode !== undefined && isAbout(parsed, expected)) return expected.decode(parsed, merged);
   const said = typeMetaOf(parsed);
   const kind = said.kind === '' ? (expected?.kind ?? '') : said.kind;
   const apiVersion =
     said.apiVersion === '' ? (expected === undefined ? 'v1' : apiVersionOf(expected)) : said.apiVersion;
   const isExpected = expected !== undefined && expected.kind === kind && apiVersionOf(expected) === apiVersion;
   const schema = isExpected ? schemaOfKind(expected) : schemaOf(apiVersion, kind);
-  if (schema === undefined) return { object: (plainValue(parsed) ?? {}) as KubeObject, problems: parsed.problems };
+  if (schema === undefined)
+    return {
+      object: (plainValue(parsed) ?? {}) as KubeObject,
+      problems: [...parsed.problems, ...unknownIn(parsed, expected)],
+    };
   const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;
@@ -80,6 +84,17 @@ export function decodeValue(given: ParsedJson, expected: Expected | undefined): 
   const { metadata } = object as unknown as KubeObject;
   if (Array.isArray(sent) && sent.length === 0 && metadata !== undefined) metadata.managedFields = [];
   return { object: object as unknown as KubeObject, problems: strict };
+}
+
+/** Of a version of a custom kind that is not there, all but the metadata is unknown. */
+function unknownIn(parsed: ParsedJson, expected: Expected | undefined): string[] {
+  const { kind, apiVersion } = typeMetaOf(parsed);
+  if (expected?.decode === undefined || kind !== expected.kind || expected.sibling?.(apiVersion) !== undefined)
+    return [];
+  if (parseApiVersion(apiVersion).group !== expected.group) return [];
+  return Object.keys(parsed.value as object)
+    .filter((name) => name !== 'apiVersion' && name !== 'kind' && name !== 'metadata')
+    .map((name) => `unknown field ${JSON.stringify(name)}`);
 }
 
 /** Custom kinds read what is theirs, and what does not say what it is: to refuse that. */

@@ -80,6 +80,7 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
     }
     if (served.terminating === true && info.verb === 'create')
       throw forbidden(resource, info.name, 'create not allowed while custom resource definition is terminating');
+    if (info.name === '' && needsName.has(info.verb) && served.custom) throw badRequest('name must be provided');
     if (!served.verbs.has(info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
     return verbs[info.verb]!(parts, request, served);
@@ -87,7 +88,17 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   const subresource = served.subresources.get(info.subresource);
   if (subresource === undefined) throw served.custom ? notFound(resource, info.name) : noSuchResource();
-  if (!subresource.verbs.has(info.verb)) throw methodNotAllowed();
+  if (!subresource.verbs.has(info.verb))
+    throw served.custom
+      ? statusError(
+          'MethodNotAllowed',
+          `${info.verb} is not supported on resources of kind "${resource.plural}.${resource.group}"`,
+          {
+            group: resource.group,
+            kind: resource.plural,
+          },
+        )
+      : methodNotAllowed();
   if (subresource.type === 'scale') return scaleVerbs[info.verb]!(parts, request, served);
   if (subresource.type === 'object') return verbs[info.verb]!(parts, request, served);
   const action = parts.actions.get(actionKey(resource.group, resource.plural, info.subresource));

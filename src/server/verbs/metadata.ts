@@ -74,11 +74,16 @@ export function validateMetadata({ metadata }: Frozen<KubeObject>, resource: Res
   return validateObjectMeta(metadata, {
     namespaced: resource.namespaced,
     validateName: resource.validateName ?? nameIsDNSSubdomain,
+    anyFinalizer: resource.anyFinalizer === true,
   });
 }
 
-export function validateMetadataUpdate(next: Frozen<KubeObject>, prev: Frozen<KubeObject>): FieldError[] {
+export function validateMetadataUpdate(
+  next: Frozen<KubeObject>,
+  prev: Frozen<KubeObject>,
+  resource: Resource,
+): FieldError[] {
   // The version was compared before, and is the store's.
   const { resourceVersion: _, ...before } = prev.metadata;
-  return validateObjectMetaUpdate(next.metadata, before);
+  return validateObjectMetaUpdate(next.metadata, before, 'metadata', resource.anyFinalizer === true);
 }

@@ -16,7 +16,7 @@ import {
   type StatusError,
 } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
-import { thaw } from '../../api/meta.ts';
+import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { Schema } from '../../api/schema/schema.ts';
@@ -24,7 +24,7 @@ import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { checkKind, complain, contentTypeOf } from './body.ts';
+import { checkKind, complain, contentTypeOf, notOf } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
 import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
@@ -78,6 +78,9 @@ function badPatch(detail: string): StatusError {
 function decodePatched(patched: ParsedJson, resource: Served['resource']): Decoded {
   try {
     const decoded = decodeValue(patched, resource);
+    const { apiVersion } = decoded.object;
+    if (resource.decode !== undefined && apiVersion !== apiVersionOf(resource) && apiVersion)
+      throw notOf(resource.group, decoded.object, 'apiVersion', `must be ${apiVersionOf(resource)}`);
     checkKind(decoded.object, resource);
     return decoded;
   } catch (error) {
@@ -122,8 +125,8 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
 
   function checkPatchedIdentity(next: KubeObject, entry: Entry): void {
     const prev = entry.object;
-    checkVersion(next.metadata.resourceVersion ?? '', entry, served);
     if ((next.metadata.name ?? '') === '') throw badRequest('the patch takes the name away');
+    checkVersion(next.metadata.resourceVersion ?? '', entry, served);
     if (next.metadata.name !== prev.metadata.name)
       throw badRequest(
         `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
@@ -187,10 +190,11 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
       manager,
       force: options.force === true,
     });
-    const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource);
+    const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource, true);
     const next =
       schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
-    applyAllDefaults(served.resource, next, request.arrivedMs);
+    // Custom kinds have filled in what is missing as they read.
+    if (served.resource.decode === undefined) applyAllDefaults(served.resource, next, request.arrivedMs);
     const stored = toStorage(served, checkKind(next, served.resource));
     setManagedFields(stored, result.managedFields);
     return stored;

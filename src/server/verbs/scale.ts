@@ -1,5 +1,5 @@
 // Owns the scale subresource: a view of replicas and selector by the kind's paths, read and written. Never names a kind.
-import { badRequest, invalid, notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, internalError, invalid, notFound, statusError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -13,6 +13,8 @@ import { checkKind, readObject } from './body.ts';
 import { writeOptions } from './options.ts';
 import { recordWrite } from './field-managers.ts';
 import { patchOther } from './patch.ts';
+import { ageColumn, nameColumn } from '../resources/columns.ts';
+import type { Column } from '../resource.ts';
 import { objectKey } from './read.ts';
 import { change } from './update.ts';
 
@@ -30,6 +32,36 @@ const usual: ScalePaths = {
   selector: 'spec.selector',
 };
 const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+
+/** The kind Scale, for Tables of one. Those of custom kinds say that ages are dates. */
+function scaleView(custom: boolean): Served {
+  const columns: readonly Column<KubeObject>[] = [
+    nameColumn,
+    { name: 'Desired', type: 'integer', cell: (obj) => read(obj, 'spec.replicas') ?? 0 },
+    { name: 'Available', type: 'integer', cell: (obj) => read(obj, 'status.replicas') ?? 0 },
+    custom ? { ...ageColumn, type: 'date' } : ageColumn,
+  ];
+  const { group, version, kind } = scaleKind;
+  return {
+    resource: {
+      group,
+      version,
+      kind,
+      plural: 'scales',
+      singular: 'scale',
+      namespaced: true,
+      validate: () => [],
+      columns,
+    },
+    collection: undefined,
+    verbs: new Set(),
+    subresources: new Map(),
+    custom: false,
+  };
+}
+
+const views = { custom: scaleView(true), builtin: scaleView(false) };
+const shownAs = ({ custom }: Served): Served => (custom ? views.custom : views.builtin);
 
 function read(object: unknown, path: string): unknown {
   let value = object;
@@ -54,7 +86,7 @@ function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): S
   const paths = served.resource.scale ?? usual;
   const replicas = read(object, paths.specReplicas);
   if (replicas === undefined && served.custom && !lenient)
-    throw statusError('InternalError', `the spec replicas field ".${paths.specReplicas}" does not exist`);
+    throw internalError(`the spec replicas field ".${paths.specReplicas}" does not exist`);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = paths.selector === undefined ? undefined : selectorText(read(object, paths.selector));
   return {
@@ -75,7 +107,12 @@ function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): S
 export function getScale(parts: Parts, request: ApiRequest, served: Served): ApiAnswer {
   const entry = served.collection!.cache.get(objectKey(served, request.info.namespace, request.info.name));
   if (entry === undefined) throw notFound(served.resource, request.info.name);
-  return { type: 'object', code: 200, object: freeze(scaleOf(served, entry.object)) as Frozen<object> };
+  return {
+    type: 'object',
+    code: 200,
+    object: freeze(scaleOf(served, entry.object)) as Frozen<object>,
+    served: shownAs(served),
+  };
 }
 
 /** A scale of nothing shows no replicas, so whoever wrote it owns none. */
@@ -128,5 +165,10 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
     '',
   );
   if (answer.type !== 'object' || answer.entry === undefined) throw new Error('a change answers with its object');
-  return { type: 'object', code: 200, object: freeze(scaleOf(served, answer.entry.object)) as Frozen<object> };
+  return {
+    type: 'object',
+    code: 200,
+    object: freeze(scaleOf(served, answer.entry.object)) as Frozen<object>,
+    served: shownAs(served),
+  };
 }

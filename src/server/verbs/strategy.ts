@@ -107,7 +107,7 @@ export function validateChange(
 ): void {
   const rules = rulesOf(served);
   const frozen = next as Frozen<KubeObject>;
-  const errors = validateMetadataUpdate(frozen, prev);
+  const errors = validateMetadataUpdate(frozen, prev, rules);
   if (subresource === '') {
     const { judge, seen } = judgeOf(served);
     if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));

@@ -15,7 +15,7 @@ type Definition = CustomResourceDefinition;
 interface DefinitionRules {
   validateDefinition(next: Frozen<Definition>, prev: Frozen<Definition> | undefined): FieldError[];
   validateDefinitionStatus(next: Frozen<Definition>): FieldError[];
-  definitionWarnings(next: Frozen<Definition>): string[];
+  definitionWarnings(next: Frozen<Definition>, prev: Frozen<Definition> | undefined): string[];
 }
 
 let rules: DefinitionRules | undefined;
@@ -92,7 +92,8 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
     raiseGeneration(next, prev, !same(next.spec, prev.spec));
   },
   validate: (obj) => loaded().validateDefinition(obj, undefined),
-  warnings: (next, prev) => (prev !== undefined && same(next.spec, prev.spec) ? [] : loaded().definitionWarnings(next)),
+  warnings: (next, prev) =>
+    prev !== undefined && same(next.spec, prev.spec) ? [] : loaded().definitionWarnings(next, prev),
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => loaded().validateDefinition(next, prev),
   unconditionalUpdate: false,
@@ -125,17 +126,8 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   ],
   subresources: {
     status: {
-      prepareForUpdate(next, prev) {
-        keep<Definition, 'spec'>(next, prev, 'spec');
-        keep(
-          next.metadata,
-          prev.metadata as Frozen<typeof next.metadata>,
-          'labels',
-          'ownerReferences',
-          'annotations',
-          'finalizers',
-        );
-      },
+      // The metadata is not put back, as upstream has it.
+      prepareForUpdate: (next, prev) => keep<Definition, 'spec'>(next, prev, 'spec'),
       validateUpdate: (next) => loaded().validateDefinitionStatus(next),
     },
   },

@@ -1,0 +1,39 @@
+// Owns the judgement of embedded resources: what apiVersion, kind and metadata of an object within an object may be.
+import { invalid, required } from '../../api/field-error.ts';
+import { isDNS1035Label, nameIsPathSegment } from '../../api/names.ts';
+import { validateObjectMeta } from '../../api/object-meta.ts';
+import type { FieldError } from '../../api/status-error.ts';
+import { isObject } from './structural.ts';
+import type { JsonObject } from './structural.ts';
+
+export function judgeEmbedded(resource: JsonObject, place: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of ['apiVersion', 'kind'])
+    if (!Object.hasOwn(resource, name)) errors.push(required(`${place}.${name}`));
+  for (const [name, value] of Object.entries(resource)) {
+    const field = `${place}.${name}`;
+    if (name === 'metadata') {
+      if (isObject(value)) errors.push(...judgeMetadata(value, field));
+      continue;
+    }
+    if (name !== 'apiVersion' && name !== 'kind') continue;
+    if (typeof value !== 'string') errors.push(invalid(field, value, 'must be a string'));
+    else if (value === '') errors.push(invalid(field, value, 'must not be empty'));
+    else if (name === 'apiVersion') {
+      if (value.split('/').length > 2) errors.push(invalid(field, value, `unexpected GroupVersion string: ${value}`));
+    } else {
+      const wrong = isDNS1035Label(value.toLowerCase());
+      if (wrong.length > 0)
+        errors.push(invalid(field, value, `may have mixed case, but should otherwise match: ${wrong.join(',')}`));
+    }
+  }
+  return errors;
+}
+
+function judgeMetadata(metadata: JsonObject, place: string): FieldError[] {
+  // Something has to stand for the name where there is none.
+  const named = { ...metadata, name: metadata['name'] || 'fakename' };
+  const namespaced = (metadata['namespace'] ?? '') !== '';
+  const rules = { namespaced, validateName: nameIsPathSegment, anyFinalizer: true };
+  return validateObjectMeta(named as never, rules, place);
+}
