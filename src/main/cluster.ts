@@ -182,6 +182,8 @@ async function start(options: ClusterOptions): Promise<Cluster> {
         frontProxyClient: { certificate: pki.frontProxyClient.certificatePem, key: pki.frontProxyClient.keyPem },
         signingKey: pki.serviceAccountKeyPem,
         serviceSubnet,
+        // In time that is not real there are no other servers to be told from, and a record must not depend on the host.
+        ...(deps.clock === systemClock && { hostname: hostname() }),
         ...(address !== undefined && options.node === 'real' && { advertise: { address, port: options.port ?? 0 } }),
         kubelet: {
           certificate: pki.kubeletClient.certificatePem,

@@ -22,7 +22,7 @@ import { evictionAction } from './actions/eviction.ts';
 import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
 import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
-import { keepKubernetesService } from './bootstrap/kubernetes-service.ts';
+import { serverRecords } from './bootstrap/server-records.ts';
 import { masterLeases } from './bootstrap/master-leases.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
 import { Allocations } from './services/allocations.ts';
@@ -335,9 +335,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
             keepFlowSchemaConditions({ schemas, levels, transport: self, clock, log }, inner),
           );
         others.run(group);
-        if (options.keepsOwnRecords ?? true)
-          group.run('kubernetes service', (inner) => keepKubernetesService(reach, clock, log, inner));
+        const records = serverRecords(options, reach, { clock, random });
+        records?.run(group);
         await Promise.race([aborted(signal), group.done]);
+        await records?.leave();
       } finally {
         progress.stopping = true;
         transport.stop();

@@ -131,6 +131,8 @@ export interface ApiServerOptions {
   readonly featureGates?: Readonly<Record<string, boolean>>;
   /** How often superseded versions are dropped (--etcd-compaction-interval); default 5 minutes; 0 never. */
   readonly compactionIntervalMs?: number;
+  /** Of this host: tells in a Lease of kube-system that a server is there. Absent: no such lease. */
+  readonly hostname?: string;
   /**
    * False: what one server of several behind one address does is another's: the `kubernetes` Service, its endpoints and the lease
    * that tells of this server. Default true.

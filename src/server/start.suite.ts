@@ -29,6 +29,7 @@ export async function startTestServer(
   given?: Store,
   clock: Clock = systemClock,
   metrics?: MetricsRegistry,
+  exclusiveStore = true,
 ): Promise<TestServer> {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { key, certificate } = selfSigned(pair);
@@ -43,7 +44,7 @@ export async function startTestServer(
       tokenFile: `${adminToken},admin,1,"system:masters"\nother-token,alice,2,"devs"\n`,
       ...options,
     },
-    { store, exclusiveStore: true, ...deps, ...(metrics && { metrics }) },
+    { store, exclusiveStore, ...deps, ...(metrics && { metrics }) },
   );
   const abort = new AbortController();
   const ended = server.run(abort.signal);

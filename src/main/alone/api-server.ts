@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { kubeletActions, type KubeletAccess } from '../components/kubelet-streams.ts';
@@ -268,6 +269,7 @@ export async function optionsOf(
   const { serviceAccounts, ...settings } = apiServerSettings(flags);
   return {
     ...settings,
+    hostname: hostname(),
     securePort: port,
     tls: await servingCertificate(flags, decided?.keys),
     serviceAccounts: {

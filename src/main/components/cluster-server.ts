@@ -18,6 +18,7 @@ export interface ClusterServer {
   readonly frontProxyClient: { readonly certificate: string; readonly key: string };
   readonly signingKey: string;
   readonly serviceSubnet: string;
+  readonly hostname?: string;
   readonly advertise?: { readonly address: string; readonly port: number };
   readonly kubelet: Omit<KubeletAccess, 'clock'>;
 }
@@ -41,6 +42,7 @@ export function clusterServerOptions(
     frontProxyClient,
     signingKey,
     serviceSubnet,
+    hostname,
     advertise,
   }: ClusterServer,
   settings: ApiServerSettings | undefined,
@@ -59,6 +61,7 @@ export function clusterServerOptions(
     ...given,
     serviceAccounts: { ...serviceAccounts, signingKey },
     serviceClusterIpRange: serviceSubnet,
+    ...(hostname !== undefined && { hostname }),
     ...(advertise !== undefined && { advertise }),
   };
 }

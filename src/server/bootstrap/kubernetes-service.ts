@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/clock.ts';
 import { isAbort } from '../../base/task-group.ts';
-import { isNotFound } from '../../api/status-error.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../../api/status-error.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Transport } from '../../client/transport.ts';
@@ -56,7 +56,23 @@ async function kubernetesService(options: KubernetesServiceOptions): Promise<voi
   );
 }
 
+/** Other servers write the same: who was slower looks again. */
 async function put(
+  transport: Transport,
+  collection: string,
+  wanted: KubeObject & Record<string, unknown>,
+  fields: readonly string[],
+): Promise<void> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      await putOnce(transport, collection, wanted, fields);
+      return;
+    } catch (error) {
+      if (attempt === 5 || !(isConflict(error) || isAlreadyExists(error))) throw error;
+    }
+}
+
+async function putOnce(
   transport: Transport,
   collection: string,
   wanted: KubeObject & Record<string, unknown>,
@@ -77,14 +93,24 @@ async function put(
   await transport.call({ method: 'PUT', path, body: next });
 }
 
-async function kubernetesEndpoints({
-  transport,
-  port,
-  advertiseAddress,
-  masters,
-}: KubernetesServiceOptions): Promise<void> {
+async function kubernetesEndpoints(options: KubernetesServiceOptions): Promise<void> {
+  const { advertiseAddress, masters } = options;
   if (advertiseAddress === undefined) return;
-  const addresses = (await masters?.announce(advertiseAddress)) ?? [advertiseAddress];
+  await writeEndpoints(options, (await masters?.announce(advertiseAddress)) ?? [advertiseAddress]);
+}
+
+/** Takes this server off the endpoints, when there are others. A server that is alone leaves them to its next start. */
+export async function leaveKubernetesService(options: KubernetesServiceOptions): Promise<void> {
+  const { advertiseAddress, masters } = options;
+  if (advertiseAddress === undefined || masters === undefined) return;
+  const others = await masters.withdraw(advertiseAddress);
+  if (others.length > 0) await writeEndpoints(options, others);
+}
+
+async function writeEndpoints(
+  { transport, port, advertiseAddress }: KubernetesServiceOptions,
+  addresses: readonly string[],
+): Promise<void> {
   const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
   await put(
     transport,
@@ -104,7 +130,7 @@ async function kubernetesEndpoints({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: { name: 'kubernetes', namespace: 'default', labels: { 'kubernetes.io/service-name': 'kubernetes' } },
-      addressType: advertiseAddress.includes(':') ? 'IPv6' : 'IPv4',
+      addressType: advertiseAddress!.includes(':') ? 'IPv6' : 'IPv4',
       endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
       ports: [{ name: 'https', port, protocol: 'TCP' }],
     }) as KubeObject & Record<string, unknown>,
@@ -134,11 +160,5 @@ export async function keepKubernetesService(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-  } finally {
-    // Else the others notice when the lease has ended.
-    if (options.advertiseAddress !== undefined)
-      await options.masters?.withdraw(options.advertiseAddress).catch((error: unknown) => {
-        log.warn('this server could not be taken off the endpoints; its lease ends by itself', { error });
-      });
   }
 }

@@ -9,8 +9,8 @@ import { registryRoot } from '../storage/keys.ts';
 export interface MasterLeases {
   /** Says that this server is there for the next 15 seconds; the addresses of all that are, in order. */
   announce(address: string): Promise<readonly string[]>;
-  /** Says that it goes. */
-  withdraw(address: string): Promise<void>;
+  /** Says that it goes; the addresses of the others, in order. */
+  withdraw(address: string): Promise<readonly string[]>;
 }
 
 const prefix = `${registryRoot}masterleases/`;
@@ -18,6 +18,11 @@ const ttlSeconds = 15;
 
 export function masterLeases(store: Store): MasterLeases {
   const codec = protobufStorage(schemaOf('v1', 'Endpoints')!);
+  async function all(): Promise<readonly string[]> {
+    const { items } = await store.range(prefixRange(prefix), { keysOnly: true });
+    return items.map(({ key }) => key.slice(prefix.length));
+  }
+
   return {
     async announce(address) {
       const { id } = await store.grantLease(ttlSeconds);
@@ -25,11 +30,11 @@ export function masterLeases(store: Store): MasterLeases {
       const object = { apiVersion: 'v1', kind: 'Endpoints', metadata: {}, subsets: [{ addresses: [{ ip: address }] }] };
       const value = codec.encode(object as unknown as KubeObject);
       await store.transact({ compare: [], then: [{ type: 'put', key: prefix + address, value, lease: id }] });
-      const { items } = await store.range(prefixRange(prefix), { keysOnly: true });
-      return items.map(({ key }) => key.slice(prefix.length));
+      return all();
     },
     async withdraw(address) {
       await store.transact({ compare: [], then: [{ type: 'delete', range: { start: prefix + address } }] });
+      return all();
     },
   };
 }
