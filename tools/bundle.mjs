@@ -18,7 +18,6 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  keepNames: true,
   legalComments: 'linked',
   logLevel: 'warning',
   // CommonJS and loaded when asked for: in a bundle its names would be found below `default` only.

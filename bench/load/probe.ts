@@ -24,6 +24,13 @@ export interface Figures {
   readonly allocatedBytes: number;
 }
 
+/** All that is allocated, not only what is left in the end. */
+const everything = {
+  samplingInterval: 16_384,
+  includeObjectsCollectedByMajorGC: true,
+  includeObjectsCollectedByMinorGC: true,
+};
+
 let profiler: GCProfiler | undefined;
 let session: Session | undefined;
 let file: string | undefined;
@@ -56,7 +63,7 @@ async function profile({ kind, file: to }: Question & { readonly type: 'profile'
     session = new Session();
     session.connect();
     file = to;
-    if (kind === 'heap') await session.post('HeapProfiler.startSampling', { samplingInterval: 16_384 });
+    if (kind === 'heap') await session.post('HeapProfiler.startSampling', everything);
     else {
       await session.post('Profiler.enable');
       await session.post('Profiler.setSamplingInterval', { interval: 200 });

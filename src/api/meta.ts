@@ -113,7 +113,8 @@ export function setOwn(target: Record<string, unknown>, key: string, value: unkn
 export function freeze<T>(obj: T): Frozen<T> {
   if (typeof obj === 'object' && obj !== null && !Object.isFrozen(obj)) {
     Object.freeze(obj);
-    for (const value of Object.values(obj)) freeze(value);
+    if (Array.isArray(obj)) for (let at = 0; at < obj.length; at++) freeze(obj[at]);
+    else for (const key in obj) freeze(obj[key]);
   }
   return obj as Frozen<T>;
 }

@@ -5,6 +5,7 @@ import {
   alwaysWrittenFields,
   deduced,
   equalJson,
+  fieldElement,
   fieldOf,
   isMap,
   itemElement,
@@ -40,6 +41,8 @@ export function compare(schema: Schema, before: unknown, after: unknown): Compar
 /** At least one side is defined. */
 function compareValues(schema: Schema, before: unknown, after: unknown): Difference | undefined {
   if (before === after) return undefined;
+  if (before === undefined) return { changed: wholeOf(schema, after), removed: undefined };
+  if (after === undefined) return { changed: undefined, removed: wholeOf(schema, before) };
   const parts = partsOf(schema, after ?? before);
   if (schema.type === 'any' && isMixed(before, after))
     return combine(
@@ -49,14 +52,52 @@ function compareValues(schema: Schema, before: unknown, after: unknown): Differe
   if (parts === 'map') {
     const left = isMap(before) ? before : undefined;
     const right = isMap(after) ? after : undefined;
-    if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, before, after, left, right);
+    if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, left, right);
   } else if (parts === 'list') {
     const left = Array.isArray(before) ? before : [];
     const right = Array.isArray(after) ? after : [];
-    if (left.length > 0 || right.length > 0)
-      return compareLists(schema as ListSchema, before === undefined, after === undefined, left, right);
+    if (left.length > 0 || right.length > 0) return compareLists(schema as ListSchema, left, right);
   }
   return compareLeaves(before, after);
+}
+
+/** All that is within a value which is new or gone as a whole, and itself. */
+function wholeOf(schema: Schema, value: unknown): Fields {
+  switch (partsOf(schema, value)) {
+    case 'map':
+      return wholeMap(schema, isMap(value) ? value : undefined);
+    case 'list':
+      return Array.isArray(value) ? wholeList(schema as ListSchema, value) : leaf;
+    default:
+      return leaf;
+  }
+}
+
+function wholeMap(schema: Schema, map: JsonMap | undefined): Fields {
+  if (map === undefined || isBare(schema, map)) return leaf;
+  const entries: Entry[] = [];
+  for (const name in map) {
+    const value = written(fieldOf(schema, name), map[name]);
+    if (value !== undefined)
+      entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value)]);
+  }
+  for (const name of alwaysWrittenFields(schema))
+    if (!Object.hasOwn(map, name)) {
+      const value = written(fieldOf(schema, name), undefined);
+      if (value !== undefined)
+        entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value)]);
+    }
+  return nodeOf(entries, true) ?? leaf;
+}
+
+function wholeList(list: ListSchema, items: readonly unknown[]): Fields {
+  const nodes = new Map<string, Fields>();
+  for (const item of items) {
+    const element = itemElement(list, item);
+    // Duplicates are one whole.
+    nodes.set(element, nodes.has(element) ? leaf : wholeOf(list.items, item));
+  }
+  return nodeOf([...nodes], true) ?? leaf;
 }
 
 /** One is a map and the other a value that is none. */
@@ -75,18 +116,10 @@ function isBare(schema: Schema, map: JsonMap | undefined): boolean {
 }
 
 function compareLeaves(before: unknown, after: unknown): Difference | undefined {
-  if (before === undefined) return leafAdded;
-  if (after === undefined) return leafRemoved;
   return equalJson(before, after) ? undefined : leafAdded;
 }
 
-function compareMaps(
-  schema: Schema,
-  before: unknown,
-  after: unknown,
-  left: JsonMap | undefined,
-  right: JsonMap | undefined,
-): Difference | undefined {
+function compareMaps(schema: Schema, left: JsonMap | undefined, right: JsonMap | undefined): Difference | undefined {
   const found = new Collector();
   const visit = (name: string): void => {
     const was = left?.[name];
@@ -96,23 +129,17 @@ function compareMaps(
     const from = left === undefined ? undefined : written(field, was);
     const to = right === undefined ? undefined : written(field, is);
     if (from === undefined && to === undefined) return;
-    found.add(`f:${name}`, compareValues(valueSchema(schema, name) ?? deduced, from, to));
+    found.add(fieldElement(schema, name), compareValues(valueSchema(schema, name) ?? deduced, from, to));
   };
   for (const name in left) visit(name);
   for (const name in right) if (left === undefined || !Object.hasOwn(left, name)) visit(name);
   for (const name of alwaysWrittenFields(schema))
     if (!(left !== undefined && Object.hasOwn(left, name)) && !(right !== undefined && Object.hasOwn(right, name)))
       visit(name);
-  return found.done(before === undefined, after === undefined);
+  return found.done();
 }
 
-function compareLists(
-  list: ListSchema,
-  added: boolean,
-  removed: boolean,
-  left: readonly unknown[],
-  right: readonly unknown[],
-): Difference | undefined {
+function compareLists(list: ListSchema, left: readonly unknown[], right: readonly unknown[]): Difference | undefined {
   const found = new Collector();
   const before = byElement(list, left);
   const after = byElement(list, right);
@@ -132,7 +159,7 @@ function compareLists(
   };
   for (const element of before.keys()) visit(element);
   for (const element of after.keys()) if (!before.has(element)) visit(element);
-  return found.done(added, removed);
+  return found.done();
 }
 
 function byElement(list: ListSchema, items: readonly unknown[]): Map<string, unknown[]> {
@@ -155,9 +182,9 @@ class Collector {
     if (found?.removed !== undefined) this.#removed.push([element, found.removed]);
   }
 
-  done(added: boolean, removed: boolean): Difference | undefined {
-    if (!added && !removed && this.#changed.length === 0 && this.#removed.length === 0) return undefined;
-    return { changed: nodeOf(this.#changed, added), removed: nodeOf(this.#removed, removed) };
+  done(): Difference | undefined {
+    if (this.#changed.length === 0 && this.#removed.length === 0) return undefined;
+    return { changed: nodeOf(this.#changed, false), removed: nodeOf(this.#removed, false) };
   }
 }
 

@@ -82,9 +82,24 @@ export function compareElements(a: string, b: string): number {
   const kind = a[0]!;
   if (kind !== b[0]) return rank[kind]! - rank[b[0]!]!;
   if (kind === 'f') return compareText(a, b);
-  const left = JSON.parse(a.slice(2)) as unknown;
-  const right = JSON.parse(b.slice(2)) as unknown;
+  const left = valueOf(a);
+  const right = valueOf(b);
   return kind === 'k' ? compareKeys(left as object, right as object) : compareValues(left, right);
+}
+
+const values = new Map<string, unknown>();
+/** Keys and values recur: names of containers, types of conditions. */
+const valueLimit = 4096;
+
+/** What an element's text says of keys, value or index. */
+function valueOf(element: string): unknown {
+  let value = values.get(element);
+  if (value === undefined) {
+    value = JSON.parse(element.slice(2));
+    if (values.size >= valueLimit) values.clear();
+    values.set(element, value);
+  }
+  return value;
 }
 
 function compareKeys(a: object, b: object): number {

@@ -1,7 +1,7 @@
 // Owns which fields an object has, by its schema: what an applied configuration claims. And fields as seen through a schema.
 import type { ListSchema, Schema } from '../schema/schema.ts';
 import { emptyFields, type Entry, type Fields, isEmpty, isMember, leaf, nodeOf, rootOf } from './fields.ts';
-import { deduced, fieldOf, isMap, itemElement, type JsonMap, partsOf, valueSchema } from './structure.ts';
+import { deduced, fieldElement, fieldOf, isMap, itemElement, type JsonMap, partsOf, valueSchema } from './structure.ts';
 
 /** All fields of `value`. Throws `NotTypable` for an associative list's item without its keys. */
 export function fieldSetOf(schema: Schema, value: unknown): Fields {
@@ -27,7 +27,7 @@ function mapNode(schema: Schema, value: JsonMap, member: boolean): Fields | unde
     // The name of a struct's field says nothing by itself; a free key, or an emptiness, does.
     const said = part === null || (isMap(part) && Object.keys(part).length === 0);
     const node = valueNode(valueSchema(schema, name) ?? deduced, part, said || fieldOf(schema, name) === undefined);
-    if (node !== undefined) entries.push([`f:${name}`, node]);
+    if (node !== undefined) entries.push([fieldElement(schema, name), node]);
   }
   return nodeOf(entries, member);
 }

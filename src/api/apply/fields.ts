@@ -30,15 +30,27 @@ export type Entry = readonly [element: string, node: Fields];
 /** A node from entries in any order; `member` says whether the node itself is in the set. Undefined when nothing is. */
 export function nodeOf(entries: Entry[], member: boolean): Fields | undefined {
   if (entries.length === 0) return member ? leaf : undefined;
-  for (let at = 1; at < entries.length; at++) {
-    if (compareElements(entries[at - 1]![0], entries[at]![0]) <= 0) continue;
-    entries.sort((a, b) => compareElements(a[0], b[0]));
-    break;
-  }
+  sortEntries(entries);
   const node: Record<string, Fields> = {};
   if (member) node[self] = leaf;
   for (const [element, child] of entries) node[element] = child;
   return Object.freeze(node);
+}
+
+/** Longer ones are left to the engine, which sorts them faster but not without memory. */
+const insertionLimit = 32;
+
+function sortEntries(entries: Entry[]): void {
+  if (entries.length > insertionLimit) {
+    entries.sort((a, b) => compareElements(a[0], b[0]));
+    return;
+  }
+  for (let at = 1; at < entries.length; at++) {
+    const entry = entries[at]!;
+    let to = at;
+    for (; to > 0 && compareElements(entries[to - 1]![0], entry[0]) > 0; to--) entries[to] = entries[to - 1]!;
+    entries[to] = entry;
+  }
 }
 
 export function rootOf(entries: Entry[]): Fields {

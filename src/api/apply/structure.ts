@@ -31,6 +31,16 @@ export function fieldOf(schema: Schema, name: string): FieldSchema | undefined {
   return schema.type === 'object' ? schema.byName.get(name) : undefined;
 }
 
+const fieldElements = new Map<string, string>();
+
+/** The path element of a field or key. Those of declared fields are made once: they are few, and come with every object. */
+export function fieldElement(schema: Schema, name: string): string {
+  if (schema.type !== 'object' || !schema.byName.has(name)) return `f:${name}`;
+  let element = fieldElements.get(name);
+  if (element === undefined) fieldElements.set(name, (element = `f:${name}`));
+  return element;
+}
+
 /** The schema of what stands under `name`; undefined when nothing may. */
 export function valueSchema(schema: Schema, name: string): Schema | undefined {
   switch (schema.type) {

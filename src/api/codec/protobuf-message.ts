@@ -150,7 +150,7 @@ function mapSlot({ name, proto: number }: Field, values: Schema): Slot {
       const map = object[name] as Json | undefined | null;
       if (map === undefined || map === null) return;
       const { wire, write } = codec();
-      const keys = Object.keys(map).sort();
+      const keys = sortedKeys(map);
       for (let at = keys.length - 1; at >= 0; at--) {
         const before = writer.length;
         write(writer, map[keys[at]!]);
@@ -178,6 +178,13 @@ function mapSlot({ name, proto: number }: Field, values: Schema): Slot {
       setOwn(map, key, value === undefined ? emptyOf(values) : value);
     },
   };
+}
+
+/** Objects in their canonical form have them in order already. */
+function sortedKeys(map: Json): string[] {
+  const keys = Object.keys(map);
+  for (let at = 1; at < keys.length; at++) if (keys[at - 1]! > keys[at]!) return keys.sort();
+  return keys;
 }
 
 function emptyOf(schema: Schema): unknown {

@@ -48,7 +48,7 @@ export function decoderOf(schema: Schema): Decoder {
 
 /**
  * Brings an object of our own into the form that upstream writes: fields in order, zero values dropped or filled in,
- * maps sorted, quantities canonical. Does not change `value`; trusts the types of its scalars.
+ * maps sorted, quantities canonical. Does not change `value`, and shares with it what has that form; trusts the types of its scalars.
  */
 export function normalize(schema: Schema, value: unknown): unknown {
   return own.decoderOf(schema)(value, { path: [], strict: [] });
@@ -162,54 +162,85 @@ export function isZero(value: unknown): boolean {
   return value === '' || value === 0 || value === false;
 }
 
+/** How the fields of one object schema are decoded: made on first use. */
+interface ObjectPlan {
+  readonly byName: ReadonlyMap<string, FieldPlan>;
+  /** In the schema's order. */
+  readonly fields: readonly FieldPlan[];
+  /** How many are written even when absent. */
+  readonly alwaysCount: number;
+}
+
+function objectPlanOf(schema: ObjectSchema, compiler: Compiler): ObjectPlan {
+  const fields = schema.fields.map((field, at) => planOf(field, at, compiler));
+  const alwaysCount = fields.filter((plan) => plan.always !== undefined).length;
+  return { byName: new Map(fields.map((plan) => [plan.name, plan])), fields, alwaysCount };
+}
+
 function objectDecoder(schema: ObjectSchema, compiler: Compiler): Decoder {
-  let plans: Map<string, FieldPlan> | undefined;
-  let always: readonly FieldPlan[] = [];
-  const additional = schema.additional;
+  let plan: ObjectPlan | undefined;
   const isOwn = compiler === own;
-  const prepare = (): Map<string, FieldPlan> => {
-    const all = schema.fields.map((field, at) => planOf(field, at, compiler));
-    always = all.filter((plan) => plan.always !== undefined);
-    return new Map(all.map((plan) => [plan.name, plan]));
-  };
 
   return (value, at) => {
-    plans ??= prepare();
+    plan ??= objectPlanOf(schema, compiler);
     if (value === null) value = {};
     if (isOwn && settled.get(value as object) === schema && Object.isFrozen(value)) return value;
     if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberText)
       throw new TypeMismatch(value, schema.name === '' ? 'object' : goType(schema.name), at.path);
     const input = value as Record<string, unknown>;
     const { path } = at;
-    const result: Record<string, unknown> = {};
-    const found: FieldPlan[] = [];
+    const keys = Object.keys(input);
+    // Of our own objects a copy is made only when something in them is to be different.
+    let result: Record<string, unknown> | undefined = isOwn ? undefined : {};
     let extras: [string, unknown][] | undefined;
     let sorted = true;
-    let missing = always.length;
+    let missing = plan.alwaysCount;
     let last = -1;
-    for (const key of Object.keys(input)) {
-      const plan = plans.get(key);
+    for (let position = 0; position < keys.length; position++) {
+      const key = keys[position]!;
+      const given = input[key];
+      const field = plan.byName.get(key);
       path.push(key);
-      if (plan === undefined) {
-        if (additional !== undefined) (extras ??= []).push([key, compiler.decoderOf(additional)(input[key], at)]);
-        else if (schema.preserveUnknown) (extras ??= []).push([key, plainNumbers(input[key])]);
-        else noteUnknown(at);
+      if (field === undefined) {
+        result ??= copyOf(input, keys, position);
+        const extra = decodeExtra(schema, compiler, given, at);
+        if (extra !== undefined) (extras ??= []).push([key, extra]);
       } else {
-        const decoded = decodeField(plan, input[key], at);
+        const decoded = decodeField(field, given, at);
+        if (result === undefined && (decoded !== given || given === undefined)) result = copyOf(input, keys, position);
         if (decoded !== undefined) {
-          if (plan.at < last) sorted = false;
-          last = plan.at;
-          if (plan.always !== undefined) missing--;
-          found.push(plan);
-          result[plan.name] = decoded;
+          if (field.at < last) sorted = false;
+          last = field.at;
+          if (field.always !== undefined) missing--;
+          if (result !== undefined) result[field.name] = decoded;
         }
       }
       path.pop();
     }
-    const whole = sorted && missing === 0 ? result : assemble(found, result, missing === 0 ? [] : always);
+    const found = result ?? input;
+    const whole = sorted && missing === 0 ? found : assemble(plan.fields, found);
     if (extras !== undefined) for (const [key, extra] of extras) setOwn(whole, key, extra);
     return whole;
   };
+}
+
+/** The first `count` of the keys, with their values. */
+function copyOf(
+  input: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  count: number,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (let at = 0; at < count; at++) setOwn(result, keys[at]!, input[keys[at]!]);
+  return result;
+}
+
+/** A field that the schema does not name; undefined when it is dropped. */
+function decodeExtra(schema: ObjectSchema, compiler: Compiler, value: unknown, at: Decoding): unknown {
+  if (schema.additional !== undefined) return compiler.decoderOf(schema.additional)(value, at);
+  if (schema.preserveUnknown) return plainNumbers(value);
+  noteUnknown(at);
+  return undefined;
 }
 
 function decodeField(plan: FieldPlan, value: unknown, at: Decoding): unknown {
@@ -218,25 +249,15 @@ function decodeField(plan: FieldPlan, value: unknown, at: Decoding): unknown {
   return plan.dropsZero && isZero(decoded) ? undefined : decoded;
 }
 
-/** In the schema's order, with those of `always` that were not found. */
-function assemble(
-  found: FieldPlan[],
-  values: Record<string, unknown>,
-  always: readonly FieldPlan[],
-): Record<string, unknown> {
-  for (const plan of always)
-    if (values[plan.name] === undefined) {
-      values[plan.name] = plan.always!();
-      found.push(plan);
-    }
-  found.sort(bySchema);
+/** In the schema's order, with those that are always written. */
+function assemble(fields: readonly FieldPlan[], values: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const { name } of found) result[name] = values[name];
+  for (const { name, always } of fields) {
+    const value = values[name];
+    if (value !== undefined) result[name] = value;
+    else if (always !== undefined) result[name] = always();
+  }
   return result;
-}
-
-function bySchema(a: FieldPlan, b: FieldPlan): number {
-  return a.at - b.at;
 }
 
 function noteUnknown(at: Decoding): void {
@@ -256,37 +277,51 @@ function goType(name: string): string {
 
 function mapDecoder(values: Schema, compiler: Compiler): Decoder {
   const zero = zeroOf(values);
+  const isOwn = compiler === own;
   return (value, at) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof NumberText)
       throw new TypeMismatch(value, 'map[string]', at.path);
     const decode = compiler.decoderOf(values);
     const input = value as Record<string, unknown>;
-    const result: Record<string, unknown> = {};
-    // Go writes maps in the order of their keys.
     const keys = Object.keys(input);
-    if (keys.length > 1) keys.sort();
-    for (const key of keys) {
+    const sorted = isAscending(keys);
+    // Go writes maps in the order of their keys.
+    if (!sorted) keys.sort();
+    let result: Record<string, unknown> | undefined = isOwn && sorted ? undefined : {};
+    for (let position = 0; position < keys.length; position++) {
+      const key = keys[position]!;
       at.path.push(key);
       const item = input[key];
-      setOwn(result, key, item === null ? zero() : decode(item, at));
+      const decoded = item === null ? zero() : decode(item, at);
+      if (decoded !== item) result ??= copyOf(input, keys, position);
+      if (result !== undefined) setOwn(result, key, decoded);
       at.path.pop();
     }
-    return result;
+    return result ?? input;
   };
+}
+
+function isAscending(keys: readonly string[]): boolean {
+  for (let at = 1; at < keys.length; at++) if (keys[at - 1]! > keys[at]!) return false;
+  return true;
 }
 
 function listDecoder(items: Schema, compiler: Compiler): Decoder {
   const zero = zeroOf(items);
+  const isOwn = compiler === own;
   return (value, at) => {
     if (!Array.isArray(value)) throw new TypeMismatch(value, '[]', at.path);
     const decode = compiler.decoderOf(items);
-    const result: unknown[] = new Array(value.length);
+    let result: unknown[] | undefined = isOwn ? undefined : new Array(value.length);
     for (let position = 0; position < value.length; position++) {
       at.path.push(position);
-      result[position] = value[position] === null ? zero() : decode(value[position], at);
+      const item: unknown = value[position];
+      const decoded = item === null ? zero() : decode(item, at);
+      if (decoded !== item) result ??= value.slice();
+      if (result !== undefined) result[position] = decoded;
       at.path.pop();
     }
-    return result;
+    return result ?? (value as unknown);
   };
 }
 

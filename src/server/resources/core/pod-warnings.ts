@@ -161,10 +161,11 @@ export function* addressWarnings(path: string, address: string): Generator<strin
 }
 
 function* volumeWarnings(path: string, volume: Frozen<Volume>): Generator<string> {
-  for (const [field, text] of Object.entries(oldVolumes))
-    if (volume[field as keyof Volume] !== undefined) yield `${path}.${field}: ${text}`;
+  for (const field in oldVolumes)
+    if (volume[field as keyof Volume] !== undefined) yield `${path}.${field}: ${oldVolumes[field as keyof Volume]}`;
+  if (volume.projected === undefined) return;
   const files: string[] = [];
-  for (const [at, source] of (volume.projected?.sources ?? []).entries()) {
+  for (const [at, source] of (volume.projected.sources ?? []).entries()) {
     const own = [
       ...(source.secret?.items ?? []),
       ...(source.configMap?.items ?? []),
