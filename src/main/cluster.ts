@@ -189,6 +189,7 @@ async function start(options: ClusterOptions): Promise<Cluster> {
           certificate: pki.kubeletClient.certificatePem,
           key: pki.kubeletClient.keyPem,
           certificateAuthority: pki.ca.certificatePem,
+          ...(options.node === 'simulated' && { simulatedPods: podSubnet }),
         },
       };
       const extra = {

@@ -1,4 +1,11 @@
-// Owns the giving out of pod addresses on a simulated node.
+// Owns the addresses of simulated nodes, and the giving out of pod addresses on one.
+
+/** Addresses of nodes are made up in a range that is for documentation and tests of benchmarks (RFC 2544). */
+export const simulatedNodeAddresses = '198.18.0.0/15';
+
+export function simulatedNodeAddress(index: number): string {
+  return `198.${18 + ((index >> 16) & 1)}.${(index >> 8) & 0xff}.${index & 0xff}`;
+}
 
 /** The addresses of an IPv4 range, without the network's, the gateway's and the broadcast's. */
 export class AddressRange {

@@ -16,7 +16,7 @@ import { healthyNode, nodeStatus } from '../node/node-status.ts';
 import type { Machine } from '../node/machine.ts';
 import type { FrozenPod } from '../pod/pod-words.ts';
 import { type StatusWriter, statusWriter } from '../pod/status-writer.ts';
-import { AddressRange } from './addresses.ts';
+import { AddressRange, simulatedNodeAddress } from './addresses.ts';
 import { simulatedStatus, simulatedTimes, type Stage } from './simulated-pod.ts';
 
 export interface SimulatedNodesOptions {
@@ -79,11 +79,6 @@ export function simulatedNodes(options: SimulatedNodesOptions, deps: SimulatedNo
   };
 }
 
-/** Addresses of nodes are made up in a range that is for documentation and tests of benchmarks (RFC 2544). */
-function addressOf(index: number): string {
-  return `198.${18 + ((index >> 16) & 1)}.${(index >> 8) & 0xff}.${index & 0xff}`;
-}
-
 function agentOf(
   name: string,
   index: number,
@@ -103,7 +98,7 @@ function agentOf(
     kernelVersion: 'simulated',
     osImage: 'simulated',
     architecture: options.architecture ?? 'amd64',
-    ip: addressOf(index + 1),
+    ip: simulatedNodeAddress(index + 1),
   };
   const images: ContainerImage[] = [];
   const agent = nodeAgent({
@@ -175,7 +170,7 @@ class SimulatedPods {
     this.#informer = informer;
     this.#nodes = nodeInformer;
     this.#background = background;
-    this.#own = new Map(options.names.map((name, index) => [name, addressOf(index + 1)]));
+    this.#own = new Map(options.names.map((name, index) => [name, simulatedNodeAddress(index + 1)]));
   }
 
   async run(signal: AbortSignal): Promise<void> {

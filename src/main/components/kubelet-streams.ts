@@ -1,8 +1,15 @@
 // Owns how the API server of a composition reaches kubelets and pods: exec, logs, port-forward and proxies.
 import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
+import { simulatedNodeAddresses } from '../../kubelet/simulated/addresses.ts';
 import type { Action } from '../../server/action.ts';
-import { tcpBackendDialer, tlsKubeletDialer } from '../../server/streams/kubelet-address.ts';
+import {
+  type BackendAddress,
+  type KubeletAddress,
+  tcpBackendDialer,
+  tlsKubeletDialer,
+} from '../../server/streams/kubelet-address.ts';
 import { podStreamActions } from '../../server/streams/pod-actions.ts';
 import { proxyActions } from '../../server/streams/proxy-actions.ts';
 
@@ -14,15 +21,45 @@ export interface KubeletAccess {
   /** PEM; without it kubelets' certificates are not verified. */
   readonly certificateAuthority?: string;
   readonly addressTypes?: readonly string[];
+  /** The range of pods' addresses when all nodes are simulated: nothing listens there, and nobody may be asked. */
+  readonly simulatedPods?: string;
 }
 
 /** For `ApiServerDeps.actions`. */
 export function kubeletActions(access: KubeletAccess): Action[] {
-  const { addressTypes, ...tls } = access;
+  const { addressTypes, simulatedPods, ...tls } = access;
+  const dialKubelet = tlsKubeletDialer(tls);
+  const dialPod = tcpBackendDialer(access.clock);
+  const podRange = rangeOf(simulatedPods);
   const kubelets = {
-    dial: tlsKubeletDialer(tls),
+    dial: async (kubelet: KubeletAddress) => {
+      if (isWithin(simulatedNodeRange, kubelet.host))
+        throw new Error(`node ${kubelet.nodeName} is simulated: it runs no containers`);
+      return dialKubelet(kubelet);
+    },
     lookup: (host: string) => lookup(host),
     ...(addressTypes !== undefined && { addressTypes }),
   };
-  return [...podStreamActions(kubelets), ...proxyActions(kubelets, tcpBackendDialer(access.clock))];
+  const dial = async (backend: BackendAddress) => {
+    if (isWithin(podRange, backend.host))
+      throw new Error(`the pod at ${backend.host} is simulated: nothing listens there`);
+    return dialPod(backend);
+  };
+  return [...podStreamActions(kubelets), ...proxyActions(kubelets, dial)];
 }
+
+/** Names are in no range. */
+function isWithin(range: BlockList, host: string): boolean {
+  const family = isIP(host);
+  return family !== 0 && range.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+function rangeOf(cidr: string | undefined): BlockList {
+  const range = new BlockList();
+  const [address, bits] = cidr?.split('/') ?? [];
+  if (address !== undefined && bits !== undefined)
+    range.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return range;
+}
+
+const simulatedNodeRange = rangeOf(simulatedNodeAddresses);

@@ -10,7 +10,7 @@ import { admitAction } from '../admission/action.ts';
 import { planEviction } from '../resources/policy/plan-eviction.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest } from '../request.ts';
-import { readObject } from '../verbs/body.ts';
+import { checkKind, readObject } from '../verbs/body.ts';
 import { removeOne } from '../verbs/delete.ts';
 import { recordServerWrite } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
@@ -19,19 +19,21 @@ import { deleteChoices, writeOptions } from '../verbs/options.ts';
 type PodObject = Frozen<KubeObject & Pod>;
 type Budget = Frozen<KubeObject & PodDisruptionBudget>;
 
-const versions: ReadonlySet<string> = new Set(['policy/v1', 'policy/v1beta1']);
+/** policy/v1beta1 is still understood. */
+const kind = { group: 'policy', version: 'v1', kind: 'Eviction' };
+
 export const evictionAction: Action = {
   group: '',
   resource: 'pods',
   subresource: 'eviction',
   async handle(parts, request) {
     const options = writeOptions(request, 'CreateOptions');
-    const body = (await readObject(request, options.fieldValidation)) as
-      | (KubeObject & { deleteOptions?: Record<string, unknown> })
-      | undefined;
-    if (body === undefined) throw badRequest('the request has no body');
-    if (body.kind !== 'Eviction' || !versions.has(body.apiVersion))
-      throw badRequest(`no kind "${body.kind}" is registered for version "${body.apiVersion}" as an eviction`);
+    const given = await readObject(request, options.fieldValidation, kind);
+    if (given === undefined) throw badRequest('the request has no body');
+    const older = given.apiVersion === 'policy/v1beta1';
+    const body = checkKind(given, older ? { ...kind, version: 'v1beta1' } : kind) as KubeObject & {
+      deleteOptions?: Record<string, unknown>;
+    };
     const { namespace, name } = request.info;
     if (body.metadata?.name !== undefined && body.metadata.name !== '' && body.metadata.name !== name)
       throw badRequest('name in URL does not match name in Eviction object');

@@ -115,7 +115,7 @@ async function log(parts: Parts, request: ApiRequest, kubelets: Kubelets): Promi
   return { type: 'stream', code: 200, headers: { 'Content-Type': 'text/plain' }, body: answer.body };
 }
 
-export async function reached(answer: Promise<BackendAnswer>, target: UpgradeTarget): Promise<BackendAnswer> {
+async function reached(answer: Promise<BackendAnswer>, target: UpgradeTarget): Promise<BackendAnswer> {
   try {
     return await answer;
   } catch (error) {

@@ -2,6 +2,7 @@
 import type { Service } from '../../api/generated/core.v1.ts';
 import type { EndpointSlice } from '../../api/generated/discovery.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
+import { statusError } from '../../api/status-error.ts';
 import { randomInteger } from '../../base/random.ts';
 import { proxyUpgrade, type UpgradeTarget } from '../../wire/streams/upgrade.ts';
 import type { Action } from '../action.ts';
@@ -9,9 +10,9 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { admitConnect } from './connect-admission.ts';
-import { askBackend, backendHeaders } from './http-proxy.ts';
+import { askBackend, type BackendAnswer, backendHeaders } from './http-proxy.ts';
 import { type BackendAddress, type BackendDialer, type Kubelets, requireKnownHost } from './kubelet-address.ts';
-import { findKubelet, findPod, kubeletTarget, reached, taken } from './pod-actions.ts';
+import { findKubelet, findPod, kubeletTarget, taken } from './pod-actions.ts';
 import {
   nodeBackend,
   parseProxyName,
@@ -79,6 +80,15 @@ function backendTarget(backend: BackendAddress, dial: BackendDialer, path: strin
   return { connect: () => dial(backend), host: `${host}:${backend.port}`, path };
 }
 
+async function reached(answer: Promise<BackendAnswer>): Promise<BackendAnswer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw statusError('ServiceUnavailable', `error trying to reach service: ${text}`);
+  }
+}
+
 async function proxy(
   parts: Parts,
   request: ApiRequest,
@@ -103,7 +113,6 @@ async function proxy(
   const body = request.body === undefined ? undefined : await bytesOf(request.body);
   const answer = await reached(
     askBackend(target, request.method, backendHeaders(request.headers), body, request.signal),
-    target,
   );
   const { location, ...headers } = answer.headers;
   const prefix = rest === undefined ? request.path : request.path.slice(0, request.path.length - rest.length);
