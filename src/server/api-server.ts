@@ -1,5 +1,7 @@
 // Owns the composition of the API server: parts, stages and listener put together, its start and its end.
 import { deferred, taskGroup } from '../base/task-group.ts';
+import { eventBroadcaster } from '../client/events.ts';
+import { client } from '../client/rest.ts';
 import type { Transport } from '../client/transport.ts';
 import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
@@ -28,6 +30,7 @@ import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts
 import { Allocations } from './services/allocations.ts';
 import { announcedRanges } from './services/announced-ranges.ts';
 import { ipRange } from './services/ip-range.ts';
+import { keepRepaired } from './services/repair.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
 import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
 import { admissionMetrics } from './metrics/admission.ts';
@@ -127,6 +130,12 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   const chain = authorization(options, catalog, remote);
   const { authorizers, roles } = chain;
   const ranges = (options.serviceClusterIpRange ?? '10.96.0.0/16').split(',').map(ipRange);
+  const announced = announcedRanges(catalog.cache('networking.k8s.io', 'servicecidrs'));
+  /** What services may be given: the flags' ranges until ServiceCIDRs are there. */
+  const given = {
+    ranges: () => (announced().length > 0 ? announced() : ranges),
+    nodePorts: portRange(options.serviceNodePortRange ?? '30000-32767'),
+  };
   const parts: Parts = {
     clock,
     random,
@@ -166,8 +175,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           catalog.cache('networking.k8s.io', 'ipaddresses'),
         ),
         ranges,
-        announced: announcedRanges(catalog.cache('networking.k8s.io', 'servicecidrs')),
-        nodePorts: portRange(options.serviceNodePortRange ?? '30000-32767'),
+        announced,
+        nodePorts: given.nodePorts,
         addresses: catalog.stored('networking.k8s.io', 'ipaddresses')!.collection!,
       }),
     ],
@@ -337,6 +346,18 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         others.run(group);
         const records = serverRecords(options, reach, { clock, random });
         records?.run(group);
+        const told = eventBroadcaster({ client: client(self), clock, random, logger: log.child('events') });
+        group.run('events', (inner) => told.run(inner));
+        const repairing = {
+          ...given,
+          services: catalog.cache('', 'services'),
+          addresses: catalog.cache('networking.k8s.io', 'ipaddresses'),
+          transport: self,
+          events: told.recorder('ipallocator-repair-controller'),
+          clock,
+          log: log.child('repair'),
+        };
+        group.run('repair of addresses', (inner) => keepRepaired(repairing, inner));
         await Promise.race([aborted(signal), group.done]);
         await records?.leave();
       } finally {

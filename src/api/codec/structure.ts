@@ -108,7 +108,10 @@ const structLike: ReadonlySet<Schema['type']> = new Set([
   'alternative',
 ]);
 
-function planOf(field: FieldSchema, at: number, compiler: Compiler): FieldPlan {
+/** Lists whose defaults come only when nothing is said: an empty one is something, which validation refuses. */
+const saidEmpty: ReadonlySet<string> = new Set(['autoscaling.v2.HPAScalingRules.policies']);
+
+function planOf(field: FieldSchema, at: number, compiler: Compiler, owner: string): FieldPlan {
   const { schema } = field;
   let decode: Decoder | undefined;
   const isAlways = field.pointer
@@ -123,7 +126,8 @@ function planOf(field: FieldSchema, at: number, compiler: Compiler): FieldPlan {
       return decode(value, decoding);
     },
     always: isAlways ? zero : undefined,
-    dropsZero: field.omitempty && !field.pointer && !structLike.has(schema.type),
+    dropsZero:
+      field.omitempty && !field.pointer && !structLike.has(schema.type) && !saidEmpty.has(`${owner}.${field.name}`),
     nullable: schema.nullable === true,
   };
 }
@@ -172,7 +176,7 @@ interface ObjectPlan {
 }
 
 function objectPlanOf(schema: ObjectSchema, compiler: Compiler): ObjectPlan {
-  const fields = schema.fields.map((field, at) => planOf(field, at, compiler));
+  const fields = schema.fields.map((field, at) => planOf(field, at, compiler, schema.name));
   const alwaysCount = fields.filter((plan) => plan.always !== undefined).length;
   return { byName: new Map(fields.map((plan) => [plan.name, plan])), fields, alwaysCount };
 }

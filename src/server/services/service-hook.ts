@@ -14,6 +14,7 @@ import type { StoreHook, Taken } from '../store-hook.ts';
 import { timeText } from '../verbs/metadata.ts';
 import type { Allocations } from './allocations.ts';
 import type { IpRange } from './ip-range.ts';
+import { addressObject, ipsOf } from './plan-repair.ts';
 import { assignFamilies, type Family, familyOf, isSettled } from './ip-families.ts';
 import { alignClusterIPs, keepAllocations } from '../resources/core/service-update.ts';
 
@@ -194,21 +195,13 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
   }
 
   function addressOf(ip: string, { metadata }: Frozen<KubeObject>): Operation {
-    const object = {
-      kind: 'IPAddress',
-      apiVersion: 'networking.k8s.io/v1',
-      metadata: {
-        name: ip,
-        uid: randomUuid(deps.random),
-        creationTimestamp: timeText(deps.clock.now()),
-        labels: {
-          'ipaddress.kubernetes.io/ip-family': familyOf(ip),
-          'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
-        },
-      },
-      spec: { parentRef: { resource: 'services', namespace: metadata.namespace, name: metadata.name } },
+    const object = addressObject(ip, metadata.namespace, metadata.name) as KubeObject;
+    object.metadata = {
+      ...object.metadata,
+      uid: randomUuid(deps.random),
+      creationTimestamp: timeText(deps.clock.now()),
     };
-    const frozen = freeze(addresses.codec.canonical(object as unknown as KubeObject)) as KubeObject;
+    const frozen = freeze(addresses.codec.canonical(object)) as KubeObject;
     return { type: 'put', key: addresses.prefix + ip, value: addresses.codec.encode(frozen) };
   }
 
@@ -270,10 +263,6 @@ export function portRange(text: string): { readonly from: number; readonly to: n
   const [from, to] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null || from < 1 || to > 65_535 || from > to) throw new Error(`"${text}" is no range of ports`);
   return { from, to };
-}
-
-function ipsOf({ spec }: Frozen<ServiceObject>): string[] {
-  return (spec?.clusterIPs ?? []).filter((ip) => ip !== 'None' && ip !== '').map(String);
 }
 
 function portsOf({ spec }: Frozen<ServiceObject>): string[] {

@@ -94,9 +94,17 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
         store.transact({
           compare: [{ key: full, target: 'version', is: '=', value: 0 }, ...(together?.compare ?? [])],
           then: [await put(collection, key, encode(collection, object)), ...(together?.operations ?? [])],
+          otherwise: [{ type: 'range', range: { start: full } }],
         }),
       );
-      if (!result.succeeded) throw alreadyExists(collection.storage, nameOf(key));
+      if (!result.succeeded) {
+        if (together === undefined || rangeEntry(collection, result.results[0]) !== undefined)
+          throw alreadyExists(collection.storage, nameOf(key));
+        // What comes along was taken by another server since this one looked.
+        throw statusError('TooManyRequests', 'what was to be allocated has just been taken: try again', {
+          retryAfterSeconds: 1,
+        });
+      }
       return settled(collection, key, result.revision, object);
     },
 

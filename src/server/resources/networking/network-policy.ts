@@ -69,8 +69,8 @@ function validateBlock(problems: Problems, path: string, block: Frozen<IPBlock>,
   if (!check(`${path}.cidr`, block.cidr)) return;
   for (const [at, range] of (block.except ?? []).entries()) {
     const here = `${path}.except[${at}]`;
-    if (!check(here, range)) return;
-    if (!isStrictSubset(range, block.cidr)) problems.invalid(here, range, 'must be a strict subset of `cidr`');
+    if (check(here, range) && !isStrictSubset(range, block.cidr))
+      problems.invalid(here, range, 'must be a strict subset of `cidr`');
   }
 }
 
