@@ -5,9 +5,9 @@ import type { Frozen } from '../../api/meta.ts';
 import { familyOf } from './ip-families.ts';
 import type { IpRange } from './ip-range.ts';
 
-export const managedByLabel = 'ipaddress.kubernetes.io/managed-by';
-export const familyLabel = 'ipaddress.kubernetes.io/ip-family';
-export const allocatorName = 'ipallocator.k8s.io';
+const managedByLabel = 'ipaddress.kubernetes.io/managed-by';
+const familyLabel = 'ipaddress.kubernetes.io/ip-family';
+const allocatorName = 'ipallocator.k8s.io';
 
 /** Services may still be on their way: addresses younger than this are left alone. */
 const graceMs = 60_000;

@@ -30,7 +30,7 @@ const everyMs = 3 * 60_000;
 const collection = '/apis/networking.k8s.io/v1/ipaddresses';
 
 /** One look at everything. Rejects when a write fails for another reason than that someone else was faster. */
-export async function repairOnce({
+async function repairOnce({
   services,
   addresses,
   ranges,
