@@ -31,7 +31,9 @@ import { Allocations } from './services/allocations.ts';
 import { announcedRanges } from './services/announced-ranges.ts';
 import { ipRange } from './services/ip-range.ts';
 import { keepRepaired } from './services/repair.ts';
+import { NodePortLedger } from './services/node-port-ledger.ts';
 import { portRange, serviceHook } from './services/service-hook.ts';
+import { keepNodePortsRight } from './services/node-port-repair.ts';
 import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
 import { admissionMetrics } from './metrics/admission.ts';
 import { cacheMetrics } from './metrics/caches.ts';
@@ -136,6 +138,12 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ranges: () => (announced().length > 0 ? announced() : ranges),
     nodePorts: portRange(options.serviceNodePortRange ?? '30000-32767'),
   };
+  const allocations = new Allocations(
+    catalog.cache('', 'services'),
+    random,
+    catalog.cache('networking.k8s.io', 'ipaddresses'),
+  );
+  const ledger = new NodePortLedger(store, given.nodePorts, () => allocations.ports());
   const parts: Parts = {
     clock,
     random,
@@ -169,14 +177,11 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         store,
         clock,
         random,
-        allocations: new Allocations(
-          catalog.cache('', 'services'),
-          random,
-          catalog.cache('networking.k8s.io', 'ipaddresses'),
-        ),
+        allocations,
         ranges,
         announced,
         nodePorts: given.nodePorts,
+        ledger,
         addresses: catalog.stored('networking.k8s.io', 'ipaddresses')!.collection!,
       }),
     ],
@@ -346,18 +351,24 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         others.run(group);
         const records = serverRecords(options, reach, { clock, random });
         records?.run(group);
-        const told = eventBroadcaster({ client: client(self), clock, random, logger: log.child('events') });
-        group.run('events', (inner) => told.run(inner));
-        const repairing = {
-          ...given,
-          services: catalog.cache('', 'services'),
-          addresses: catalog.cache('networking.k8s.io', 'ipaddresses'),
-          transport: self,
-          events: told.recorder('ipallocator-repair-controller'),
-          clock,
-          log: log.child('repair'),
-        };
-        group.run('repair of addresses', (inner) => keepRepaired(repairing, inner));
+        if (options.keepsOwnRecords ?? true) {
+          const told = eventBroadcaster({ client: client(self), clock, random, logger: log.child('events') });
+          group.run('events', (inner) => told.run(inner));
+          const repairing = {
+            ...given,
+            services: catalog.cache('', 'services'),
+            addresses: catalog.cache('networking.k8s.io', 'ipaddresses'),
+            transport: self,
+            events: told.recorder('ipallocator-repair-controller'),
+            clock,
+            log: log.child('repair'),
+          };
+          group.run('repair of addresses', (inner) => keepRepaired(repairing, inner));
+          const ports = { services: catalog.cache('', 'services'), ledger, fresh: async () => parts.objects.fresh() };
+          group.run('repair of node ports', (inner) =>
+            keepNodePortsRight({ ...ports, nodePorts: given.nodePorts, clock, log: log.child('repair') }, inner),
+          );
+        }
         await Promise.race([aborted(signal), group.done]);
         await records?.leave();
       } finally {

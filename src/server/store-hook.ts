@@ -1,14 +1,11 @@
 // Owns what a kind may take along with a write: addresses and ports, in the same transaction and given back when it fails.
 import type { Frozen, KubeObject } from '../api/meta.ts';
-import type { Compare, Operation } from '../store/store.ts';
+import type { Together } from './storage/together.ts';
 
 /** What a write takes along. */
 export interface Taken {
   /** Called with the object as it is going to be stored. */
-  with?(object: Frozen<KubeObject>): {
-    readonly compare: readonly Compare[];
-    readonly operations: readonly Operation[];
-  };
+  with?(object: Frozen<KubeObject>): Together;
   /** Called once, whether the write was made or not; never for dry runs of updates. */
   done?(written: boolean): Promise<void> | void;
 }
@@ -22,8 +19,8 @@ export interface StoreHook {
   readonly resource: string;
   create?(obj: KubeObject, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
   update?(next: KubeObject, prev: Frozen<KubeObject>, how: { readonly dryRun: boolean }): Promise<Taken | undefined>;
-  /** After the object is gone. */
-  deleted?(obj: Frozen<KubeObject>): Promise<void>;
+  /** What goes with the object. */
+  delete?(obj: Frozen<KubeObject>): Together | undefined;
 }
 
 export function hookFor(

@@ -69,27 +69,41 @@ export class Allocations {
     return this.#pick(range.size, offset, (at) => range.at(at));
   }
 
-  freePort(from: number, to: number): number | undefined {
+  /** The ports that the services have, in whatever range. */
+  *ports(): Iterable<number> {
+    for (const claim of this.#taken.keys()) if (claim.startsWith('port ')) yield Number(claim.slice(5));
+  }
+
+  /** `isTaken`: what others are known to have beside. */
+  freePort(from: number, to: number, isTaken: (port: number) => boolean): number | undefined {
     const size = to - from + 1;
     const offset = size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 32)), 128);
-    const claim = this.#pick(size, offset, (at) => `port ${from + at}`);
+    const claim = this.#pick(
+      size,
+      offset,
+      (at) => `port ${from + at}`,
+      (at) => isTaken(from + at),
+    );
     return claim === undefined ? undefined : Number(claim.slice(5));
   }
 
-  #pick(size: number, offset: number, claimAt: (at: number) => string): string | undefined {
+  #pick(
+    size: number,
+    offset: number,
+    claimAt: (at: number) => string,
+    isGone: (at: number) => boolean = () => false,
+  ): string | undefined {
+    const isFree = (at: number): boolean => !this.isTaken(claimAt(at)) && !isGone(at);
     const upper = size - offset;
     if (upper > 0) {
       const start = randomInteger(this.#random, upper);
       for (let step = 0; step < upper; step++) {
-        const claim = claimAt(offset + ((start + step) % upper));
-        if (!this.isTaken(claim)) return claim;
+        const at = offset + ((start + step) % upper);
+        if (isFree(at)) return claimAt(at);
         if (step > 100_000) break;
       }
     }
-    for (let at = 0; at < offset; at++) {
-      const claim = claimAt(at);
-      if (!this.isTaken(claim)) return claim;
-    }
+    for (let at = 0; at < offset; at++) if (isFree(at)) return claimAt(at);
     return undefined;
   }
 }

@@ -10,11 +10,14 @@ import type { Random } from '../../base/random.ts';
 import { randomInteger, randomUuid } from '../../base/random.ts';
 import type { Operation, Store } from '../../store/store.ts';
 import type { Collection } from '../served/served.ts';
+import { TakenMeanwhile } from '../storage/together.ts';
+import type { Attempt, Together } from '../storage/together.ts';
 import type { StoreHook, Taken } from '../store-hook.ts';
 import { timeText } from '../verbs/metadata.ts';
 import type { Allocations } from './allocations.ts';
 import type { IpRange } from './ip-range.ts';
 import { addressObject, ipsOf } from './plan-repair.ts';
+import type { NodePortLedger, PortRange } from './node-port-ledger.ts';
 import { assignFamilies, type Family, familyOf, isSettled } from './ip-families.ts';
 import { alignClusterIPs, keepAllocations } from '../resources/core/service-update.ts';
 
@@ -27,7 +30,8 @@ export interface ServiceHookDeps {
   readonly ranges: readonly IpRange[];
   /** Of the ServiceCIDR objects that are ready. */
   readonly announced: () => readonly IpRange[];
-  readonly nodePorts: { readonly from: number; readonly to: number };
+  readonly nodePorts: PortRange;
+  readonly ledger: NodePortLedger;
   /** Of IPAddress objects. */
   readonly addresses: Collection;
 }
@@ -40,6 +44,9 @@ const kind = { group: '', kind: 'Service' };
 interface Draft {
   readonly claims: string[];
   readonly ips: string[];
+  readonly ports: number[];
+  /** Of these, what the client named: how to refuse it when another server was faster. */
+  readonly named: Map<string, (why: string) => never>;
 }
 
 class Refused extends Error {
@@ -51,7 +58,7 @@ class Refused extends Error {
 }
 
 export function serviceHook(deps: ServiceHookDeps): StoreHook {
-  const { allocations, ranges, nodePorts, store, addresses } = deps;
+  const { allocations, ranges, nodePorts, store, addresses, ledger } = deps;
 
   const families = [...new Set(ranges.map(({ family }) => family))];
 
@@ -100,6 +107,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
         `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${allowed.map(({ cidr }) => cidr).join(', ')}`,
       );
     if (allocations.isTaken(ip) && !dryRun) refuse('provided IP is already allocated');
+    draft.named.set(ip, refuse);
     claim(ip, draft);
     draft.ips.push(ip);
     return ip;
@@ -108,6 +116,11 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
   function claim(what: string, draft: Draft): void {
     allocations.reserve(what);
     draft.claims.push(what);
+  }
+
+  function claimPort(port: number, draft: Draft): void {
+    claim(`port ${port}`, draft);
+    draft.ports.push(port);
   }
 
   /** What the client names first, in the order of the list; then the rest. */
@@ -147,13 +160,14 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     const name = `port ${port}`;
     if (draft.claims.includes(name) || (allocations.isTaken(name) && !dryRun))
       refuse('provided port is already allocated');
-    claim(name, draft);
+    draft.named.set(name, refuse);
+    claimPort(port, draft);
   }
 
   function newPort(draft: Draft): number {
-    const port = allocations.freePort(nodePorts.from, nodePorts.to);
+    const port = allocations.freePort(nodePorts.from, nodePorts.to, (one) => ledger.has(one));
     if (port === undefined) throw statusError('InternalError', 'failed to allocate a nodePort: range is full');
-    claim(`port ${port}`, draft);
+    claimPort(port, draft);
     return port;
   }
 
@@ -165,20 +179,26 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     }
     const wanted = `port ${spec.healthCheckNodePort}`;
     if (held.has(wanted)) return;
-    if (allocations.isTaken(wanted))
-      throw statusError(
-        'InternalError',
-        `failed to allocate requested HealthCheck NodePort ${spec.healthCheckNodePort}: provided port is already allocated`,
-      );
-    claim(wanted, draft);
+    const port = spec.healthCheckNodePort;
+    const refuse = (why: string): never => {
+      throw statusError('InternalError', `failed to allocate requested HealthCheck NodePort ${port}: ${why}`);
+    };
+    if (allocations.isTaken(wanted)) refuse('provided port is already allocated');
+    draft.named.set(wanted, refuse);
+    claimPort(port, draft);
   }
 
-  function assign(service: ServiceObject, prev: Frozen<ServiceObject> | undefined, dryRun: boolean): Draft {
-    const draft: Draft = { claims: [], ips: [] };
+  async function assign(
+    service: ServiceObject,
+    prev: Frozen<ServiceObject> | undefined,
+    dryRun: boolean,
+  ): Promise<Draft> {
+    const draft: Draft = { claims: [], ips: [], ports: [], named: new Map() };
     const { spec } = service;
     if (spec === undefined) return draft;
+    if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') await ledger.look();
     const before = prev?.spec;
-    const held = new Set(prev === undefined ? [] : portsOf(prev));
+    const held = new Set(prev === undefined ? [] : portsOf(prev).map((port) => `port ${port}`));
     try {
       if (before !== undefined) keepAllocations(spec, before);
       alignClusterIPs(spec, before);
@@ -189,7 +209,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
       assignHealthPort(spec, draft, held);
     } catch (error) {
       allocations.settle(draft.claims);
-      throw error instanceof Refused ? invalid(kind, service.metadata.name ?? '', [error.why]) : error;
+      throw asInvalid(error, service);
     }
     return draft;
   }
@@ -205,12 +225,45 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     return { type: 'put', key: addresses.prefix + ip, value: addresses.codec.encode(frozen) };
   }
 
-  async function drop(ips: readonly string[]): Promise<void> {
-    if (ips.length === 0) return;
-    await store.transact({
-      compare: [],
-      then: ips.map((ip) => ({ type: 'delete' as const, range: { start: addresses.prefix + ip } })),
-    });
+  /** What the write of `made` needs beside itself: the addresses and ports of the draft are free, and `gone` is given back. */
+  function together(draft: Draft, made: Frozen<KubeObject>, gone: Freed): Together {
+    const keys = draft.ips.map((ip) => addresses.prefix + ip);
+    const ours: Attempt = {
+      compare: keys.map((key) => ({ key, target: 'version', is: '=', value: 0 })),
+      operations: [
+        ...draft.ips.map((ip) => addressOf(ip, made)),
+        ...gone.ips.map((ip): Operation => ({ type: 'delete', range: { start: addresses.prefix + ip } })),
+      ],
+    };
+    const unavailable = (what: string, why: string): void => {
+      const refuse = draft.named.get(what);
+      if (refuse === undefined) throw new TakenMeanwhile(what);
+      try {
+        refuse(why);
+      } catch (error) {
+        throw asInvalid(error, made);
+      }
+    };
+    return {
+      async attempt(again) {
+        // A try that failed may have failed by an address.
+        for (const ip of again ? draft.ips : [])
+          if ((await store.range({ start: addresses.prefix + ip }, { countOnly: true })).count > 0)
+            unavailable(ip, 'provided IP is already allocated');
+        if (draft.ports.length === 0 && gone.ports.length === 0) return ours;
+        const { attempt, ...rest } = await ledger.begin(draft.ports, gone.ports);
+        if (attempt === undefined) {
+          for (const port of (rest as { readonly taken: readonly number[] }).taken)
+            unavailable(`port ${port}`, 'provided port is already allocated');
+          throw new TakenMeanwhile('ports');
+        }
+        return {
+          ...attempt,
+          compare: [...ours.compare, ...attempt.compare],
+          operations: [...ours.operations, ...attempt.operations],
+        };
+      },
+    };
   }
 
   return {
@@ -218,55 +271,63 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     resource: 'services',
     async create(object, { dryRun }): Promise<Taken | undefined> {
       const service = object as ServiceObject;
-      const draft = assign(service, undefined, dryRun);
+      const draft = await assign(service, undefined, dryRun);
       if (dryRun) {
         allocations.settle(draft.claims);
         return undefined;
       }
       return {
-        with: (made) => ({
-          compare: draft.ips.map((ip) => ({ key: addresses.prefix + ip, target: 'version', is: '=', value: 0 })),
-          operations: draft.ips.map((ip) => addressOf(ip, made)),
-        }),
+        with: (made) => together(draft, made, { ips: [], ports: [] }),
         done: () => allocations.settle(draft.claims),
       };
     },
     async update(next, prev, { dryRun }): Promise<Taken | undefined> {
       const service = next as ServiceObject;
-      const before = ipsOf(prev as Frozen<ServiceObject>);
-      const draft = assign(service, prev as Frozen<ServiceObject>, dryRun);
+      const before = prev as Frozen<ServiceObject>;
+      const draft = await assign(service, before, dryRun);
       if (dryRun) {
         allocations.settle(draft.claims);
         return undefined;
       }
       return {
-        async done(written) {
-          allocations.settle(draft.claims);
-          if (!written) return;
-          const after = new Set(ipsOf(service as Frozen<ServiceObject>));
-          await drop(before.filter((ip) => !after.has(ip)));
-          if (draft.ips.length > 0)
-            await store.transact({
-              compare: [],
-              then: draft.ips.map((ip) => addressOf(ip, service as Frozen<KubeObject>)),
-            });
-        },
+        with: (made) => together(draft, made, freedBy(before, made as Frozen<ServiceObject>)),
+        done: () => allocations.settle(draft.claims),
       };
     },
-    deleted: (object) => drop(ipsOf(object as Frozen<ServiceObject>)),
+    delete: (object) =>
+      together({ claims: [], ips: [], ports: [], named: new Map() }, object, freedBy(object as Frozen<ServiceObject>)),
   };
 }
 
+/** What a change, or the end, of a service gives back. */
+interface Freed {
+  readonly ips: readonly string[];
+  readonly ports: readonly number[];
+}
+
+function freedBy(before: Frozen<ServiceObject>, after?: Frozen<ServiceObject>): Freed {
+  const [ips, ports] = after === undefined ? [[], []] : [ipsOf(after), portsOf(after)];
+  return {
+    ips: ipsOf(before).filter((ip) => !ips.includes(ip)),
+    ports: portsOf(before).filter((port) => !ports.includes(port)),
+  };
+}
+
+function asInvalid(error: unknown, { metadata }: Frozen<KubeObject>): unknown {
+  return error instanceof Refused ? invalid(kind, metadata.name ?? '', [error.why]) : error;
+}
+
 /** "30000-32767". Throws for anything else. */
-export function portRange(text: string): { readonly from: number; readonly to: number } {
+export function portRange(text: string): PortRange {
   const match = /^(\d{1,5})-(\d{1,5})$/.exec(text);
   const [from, to] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null || from < 1 || to > 65_535 || from > to) throw new Error(`"${text}" is no range of ports`);
   return { from, to };
 }
 
-function portsOf({ spec }: Frozen<ServiceObject>): string[] {
-  const ports = (spec?.ports ?? []).map(({ nodePort }) => nodePort).filter((port) => Boolean(port));
+/** Also used by the repair. */
+export function portsOf({ spec }: Frozen<ServiceObject>): number[] {
+  const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
   if (spec?.healthCheckNodePort) ports.push(spec.healthCheckNodePort);
-  return ports.map((port) => `port ${port}`);
+  return ports;
 }

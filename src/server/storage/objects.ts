@@ -2,32 +2,33 @@
 import { alreadyExists, conflict, notFound, statusError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Compare, KeyValue, Operation, Store } from '../../store/store.ts';
+import type { Compare, KeyValue, Operation, Store, TransactionResult } from '../../store/store.ts';
 import { leasePool } from '../../store/lease-pool.ts';
 import { StoreFull, StoreUnavailable } from '../../store/store.ts';
 import { freshness } from './freshness.ts';
 import { Entry } from '../cache/entry.ts';
 import type { Feed } from '../cache/feed.ts';
 import type { Collection } from '../served/served.ts';
-
-/** More that must happen in the same transaction (an address taken, an old one given back). */
-export interface Together {
-  readonly compare: readonly Compare[];
-  readonly operations: readonly Operation[];
-}
+import { TakenMeanwhile } from './together.ts';
+import type { Together } from './together.ts';
 
 export interface Objects {
   /** From the cache; with `quorum` proven current (the caller has seen nothing newer). */
   get(collection: Collection, key: string): Entry | undefined;
-  /** Throws AlreadyExists. */
+  /** Throws AlreadyExists, and what `together` throws. */
   create(collection: Collection, key: string, object: KubeObject, together?: Together): Promise<Entry>;
   /**
    * Changes what is there: `change` gets the newest object and answers with the next one, or with the same to leave it.
-   * It is called again when another writer was faster. Throws NotFound.
+   * It is called again when another writer was faster, or when what `together` (asked after it) takes was taken meanwhile. Throws NotFound.
    */
-  update(collection: Collection, key: string, change: Change): Promise<Entry>;
+  update(collection: Collection, key: string, change: Change, together?: () => Together | undefined): Promise<Entry>;
   /** Deletes what `check` (which may throw) agrees to. Answers with the object as it was, under the deletion's revision. */
-  delete(collection: Collection, key: string, check: (entry: Entry) => void | Promise<void>): Promise<Entry>;
+  delete(
+    collection: Collection,
+    key: string,
+    check: (entry: Entry) => void | Promise<void>,
+    together?: (entry: Entry) => Together | undefined,
+  ): Promise<Entry>;
   /** As it was at `revision`, in key order from `after` on; throws Compacted. */
   past(
     collection: Collection,
@@ -58,6 +59,14 @@ export interface ObjectsOptions {
 }
 
 const maxAttempts = 100;
+
+interface Write {
+  readonly own: Compare;
+  readonly operation: Operation;
+  readonly otherwise?: string;
+  readonly together?: Together;
+  readonly again: boolean;
+}
 
 export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions): Objects {
   const leases = leasePool(store, clock);
@@ -90,25 +99,21 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
 
     async create(collection, key, object, together) {
       const full = collection.prefix + key;
-      const result = await asStatus(
-        store.transact({
-          compare: [{ key: full, target: 'version', is: '=', value: 0 }, ...(together?.compare ?? [])],
-          then: [await put(collection, key, encode(collection, object)), ...(together?.operations ?? [])],
-          otherwise: [{ type: 'range', range: { start: full } }],
-        }),
-      );
-      if (!result.succeeded) {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const result = await write({
+          own: { key: full, target: 'version', is: '=', value: 0 },
+          operation: await put(collection, key, encode(collection, object)),
+          ...(together && { together, otherwise: full }),
+          again: attempt > 0,
+        });
+        if (result.succeeded) return settled(collection, key, result.revision, object);
         if (together === undefined || rangeEntry(collection, result.results[0]) !== undefined)
           throw alreadyExists(collection.storage, nameOf(key));
-        // What comes along was taken by another server since this one looked.
-        throw statusError('TooManyRequests', 'what was to be allocated has just been taken: try again', {
-          retryAfterSeconds: 1,
-        });
       }
-      return settled(collection, key, result.revision, object);
+      throw tooMany(collection, key);
     },
 
-    async update(collection, key, change) {
+    async update(collection, key, change, together) {
       const full = collection.prefix + key;
       let entry = collection.cache.get(key);
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -119,38 +124,46 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
         const before: Entry = entry;
         const next = await change(before);
         if (next === before.object && !(await stale?.(full))) return before;
-        const result = await asStatus(
-          store.transact({
-            compare: [{ key: full, target: 'modRevision', is: '=', value: before.revision }],
-            then: [await put(collection, key, encode(collection, next))],
-            otherwise: [{ type: 'range', range: { start: full } }],
-          }),
-        );
-        if (result.succeeded) return settled(collection, key, result.revision, next as KubeObject);
-        entry = rangeEntry(collection, result.results[0]);
+        const beside = together?.();
+        try {
+          const result = await write({
+            own: { key: full, target: 'modRevision', is: '=', value: before.revision },
+            operation: await put(collection, key, encode(collection, next)),
+            otherwise: full,
+            ...(beside && { together: beside }),
+            again: false,
+          });
+          if (result.succeeded) return settled(collection, key, result.revision, next as KubeObject);
+          entry = rangeEntry(collection, result.results[0]);
+        } catch (error) {
+          if (!(error instanceof TakenMeanwhile)) throw error;
+          continue;
+        }
         if (entry === undefined) throw notFound(collection.storage, nameOf(key));
       }
-      throw conflict(collection.storage, nameOf(key), 'too many writers change the object; please try again');
+      throw tooMany(collection, key);
     },
 
-    async delete(collection, key, check) {
+    async delete(collection, key, check, together) {
       const full = collection.prefix + key;
       let entry = collection.cache.get(key) ?? (await newest(collection, key));
       for (let attempt = 0; attempt < maxAttempts && entry !== undefined; attempt++) {
         await check(entry);
-        const result = await asStatus(
-          store.transact({
-            compare: [{ key: full, target: 'modRevision', is: '=', value: entry.revision }],
-            then: [{ type: 'delete', range: { start: full } }],
-            otherwise: [{ type: 'range', range: { start: full } }],
-          }),
-        );
+        const beside = together?.(entry);
+        const result = await write({
+          own: { key: full, target: 'modRevision', is: '=', value: entry.revision },
+          operation: { type: 'delete', range: { start: full } },
+          otherwise: full,
+          ...(beside && { together: beside }),
+          again: attempt > 0,
+        });
         if (result.succeeded) {
           await feed.reached(result.revision);
           return entry.at(result.revision);
         }
         entry = rangeEntry(collection, result.results[0]);
       }
+      if (entry !== undefined) throw tooMany(collection, key);
       throw notFound(collection.storage, nameOf(key));
     },
 
@@ -169,6 +182,29 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
 
     reached: (revision) => feed.reached(revision),
   };
+
+  /** One try. `otherwise`: the key to read when it fails. */
+  async function write({ own, operation, otherwise, together, again }: Write): Promise<TransactionResult> {
+    const more = await together?.attempt(again);
+    let revision: number | undefined;
+    try {
+      const result = await asStatus(
+        store.transact({
+          compare: [own, ...(more?.compare ?? [])],
+          then: [operation, ...(more?.operations ?? [])],
+          ...(otherwise !== undefined && { otherwise: [{ type: 'range', range: { start: otherwise } }] }),
+        }),
+      );
+      if (result.succeeded) revision = result.revision;
+      return result;
+    } finally {
+      more?.settled?.(revision);
+    }
+  }
+
+  function tooMany(collection: Collection, key: string): Error {
+    return conflict(collection.storage, nameOf(key), 'too many writers change the object; please try again');
+  }
 
   async function newest(collection: Collection, key: string): Promise<Entry | undefined> {
     const { items } = await asStatus(store.range({ start: collection.prefix + key }));

@@ -1,12 +1,13 @@
 // Owns POST: a new object from body to store. Never names a kind.
 import { alreadyExists, badRequest, statusError } from '../../api/status-error.ts';
-import { freeze } from '../../api/meta.ts';
-import type { KubeObject } from '../../api/meta.ts';
+import { freeze, thaw } from '../../api/meta.ts';
+import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
+import { TakenMeanwhile } from '../storage/together.ts';
 import { hookFor, type Taken } from '../store-hook.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
@@ -62,21 +63,41 @@ export async function createObject(
   };
   await parts.admission.admit(admission, parts);
   const rules = rulesOf(served);
-  // What a kind takes along is filled in before its rules see the object, as upstream does.
-  const taken = await hookFor(parts.hooks, rules)?.create?.(object, options);
-  let written = false;
-  try {
-    prepareNew(served, object, context(request, options.dryRun));
-    validateNew(served, object, request);
-    await parts.admission.validate(admission, parts);
-    const key = objectKey(served, namespace, object.metadata.name);
-    const entry = await store(parts, served, key, object, options.dryRun, taken);
-    written = !options.dryRun;
-    return { type: 'object', code: 201, object: entry.object, entry, served };
-  } finally {
-    await taken?.done?.(written);
+  const hook = hookFor(parts.hooks, rules);
+  const finish = async (made: KubeObject, asked: AdmissionRequest): Promise<ApiAnswer> => {
+    // What a kind takes along is filled in before its rules see the object, as upstream does.
+    const taken = await hook?.create?.(made, options);
+    let written = false;
+    try {
+      prepareNew(served, made, context(request, options.dryRun));
+      validateNew(served, made, request);
+      await parts.admission.validate(asked, parts);
+      const key = objectKey(served, namespace, made.metadata.name);
+      const entry = await store(parts, served, key, made, options.dryRun, taken);
+      written = !options.dryRun;
+      return { type: 'object', code: 201, object: entry.object, entry, served };
+    } finally {
+      await taken?.done?.(written);
+    }
+  };
+  if (hook?.create === undefined) return finish(object, admission);
+  for (let attempt = 1; ; attempt++) {
+    // Each choice begins from what was asked for.
+    const made = thaw(object as Frozen<KubeObject>) as KubeObject;
+    try {
+      return await finish(made, { ...admission, object: made });
+    } catch (error) {
+      if (!(error instanceof TakenMeanwhile)) throw error;
+      if (attempt === maxChoices)
+        throw statusError('ServerTimeout', 'others take all that is chosen; please try again');
+      // What they took must be seen.
+      await parts.objects.fresh();
+    }
   }
 }
+
+/** How often others may be faster to take what was chosen for a new object. */
+const maxChoices = 20;
 
 async function store(
   parts: Parts,

@@ -112,13 +112,17 @@ export async function removeOne(
         ? undefined
         : await announceEnd(parts, served, key, choices, request.arrivedMs, admit);
     try {
-      const entry = await parts.objects.delete(collection, key, async (current) => {
-        // What was announced is admitted, in the version that its announcement made.
-        if (current.revision !== announced?.revision) await admit(current);
-        waits = mark(served, current.object, choices, request.arrivedMs) !== undefined;
-        if (waits) throw mustWait;
-      });
-      await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
+      const entry = await parts.objects.delete(
+        collection,
+        key,
+        async (current) => {
+          // What was announced is admitted, in the version that its announcement made.
+          if (current.revision !== announced?.revision) await admit(current);
+          waits = mark(served, current.object, choices, request.arrivedMs) !== undefined;
+          if (waits) throw mustWait;
+        },
+        ({ object }) => hookFor(parts.hooks, rules)?.delete?.(object),
+      );
       return { entry: lastState(rules, entry, request.arrivedMs), gone: true };
     } catch (error) {
       if (error !== mustWait) throw error;

@@ -9,6 +9,7 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import { hookFor } from '../store-hook.ts';
+import type { Together } from '../storage/together.ts';
 import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import { readResource } from './body.ts';
@@ -107,6 +108,7 @@ export async function change(
   const key = objectKey(served, namespace, name);
   let deletes = false;
   let last: KubeObject | undefined;
+  let beside: Together | undefined;
   let done: ((written: boolean) => Promise<void> | void) | undefined;
   const step = async (entry: Entry): Promise<KubeObject | Frozen<KubeObject>> => {
     const failed = done;
@@ -121,6 +123,7 @@ export async function change(
     await parts.admission.admit(admission, parts);
     const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
+    beside = undefined;
     prepareChange(served, subresource, next, prev, context(request, options.dryRun));
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
@@ -130,7 +133,10 @@ export async function change(
       return prev;
     }
     const final = collection.codec.canonical(next);
-    return sameButVersion(final, prev) ? prev : freeze(final);
+    if (sameButVersion(final, prev)) return prev;
+    const frozen = freeze(final);
+    beside = taken?.with?.(frozen as Frozen<KubeObject>);
+    return frozen;
   };
   let entry: Entry;
   if (options.dryRun) {
@@ -140,15 +146,20 @@ export async function change(
     entry = next === current.object ? current : Entry.of(key, current.revision, next);
   } else {
     try {
-      entry = await parts.objects.update(collection, key, step);
+      entry = await parts.objects.update(collection, key, step, () => beside);
       await done?.(true);
     } catch (error) {
       await done?.(false);
       throw error;
     }
     if (deletes) {
-      await parts.objects.delete(collection, key, () => undefined);
-      await hookFor(parts.hooks, rules)?.deleted?.(entry.object);
+      const hook = hookFor(parts.hooks, rules);
+      await parts.objects.delete(
+        collection,
+        key,
+        () => undefined,
+        ({ object }) => hook?.delete?.(object),
+      );
       entry = Entry.of(key, entry.revision, freeze(last!));
     }
   }
