@@ -68,7 +68,7 @@ describe('three API servers on one store', () => {
     const services = await all();
     const ports = services.flatMap(({ spec }) => spec?.ports?.flatMap(({ nodePort }) => nodePort ?? []) ?? []);
     const ips = services.flatMap(({ spec }) => spec?.clusterIPs ?? []).filter((ip) => ip !== 'None');
-    return { ports: ports.sort(), ips: [...ips, '10.7.0.1'].sort() };
+    return { ports: ports.toSorted((a, b) => a - b), ips: [...ips, '10.7.0.1'].sort() };
   };
   const agrees = async () => {
     const { ports, ips } = await inUse();
@@ -237,7 +237,11 @@ it('repair: what is used is recorded, what nobody has is given back, but not at 
   await store.transact({ compare: [], then: [{ type: 'delete', range: { start: `/registry/ipaddresses/${ip}` } }] });
   assert.deepEqual(await recordedPorts(store), [leaked]);
   await pass(181_000);
-  assert.deepEqual(await recordedPorts(store), [port, leaked].sort(), 'used again; the other may be under way');
+  assert.deepEqual(
+    await recordedPorts(store),
+    [port, leaked].toSorted((a, b) => a - b),
+    'used again; the other may be under way',
+  );
   assert.ok((await recordedAddresses(store)).includes(ip));
   for (let turn = 0; turn < 3; turn++) await pass(181_000);
   assert.deepEqual(await recordedPorts(store), [port]);
