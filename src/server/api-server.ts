@@ -261,7 +261,13 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(noting === undefined ? [] : [noting.watcher]),
     ...(deps.metrics === undefined ? [] : [requestMetrics({ registry: deps.metrics, catalog, clock })]),
   ]);
-  const transport = httpTransport(line, clock, random, options.transport?.strictTransportSecurity);
+  const transport = httpTransport(
+    line,
+    clock,
+    random,
+    options.transport?.strictTransportSecurity,
+    options.requestTimeoutMs,
+  );
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
 

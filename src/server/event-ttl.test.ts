@@ -38,7 +38,7 @@ for (const [engine, open] of Object.entries(engines))
     let grants = 0;
     const grant = store.grantLease.bind(store);
     Object.assign(store, { grantLease: (ttl: number, id?: number) => (grants++, grant(ttl, id)) });
-    const running = await startTestServer({ eventTtlSeconds: 600 }, store, clock);
+    const running = await startTestServer({ eventTtlSeconds: 600 }, store, { clock });
     const abort = new AbortController();
     try {
       const { admin } = running;
@@ -94,7 +94,7 @@ for (const [engine, open] of Object.entries(engines))
 test('--event-ttl=0: they stay', async () => {
   const clock = new VirtualClock();
   const store = memoryStore({ clock, random: systemRandom, log: silentLogger });
-  const running = await startTestServer({ eventTtlSeconds: 0 }, store, clock);
+  const running = await startTestServer({ eventTtlSeconds: 0 }, store, { clock });
   try {
     await running.admin.call({ method: 'POST', path, body: eventNamed('a') });
     await clock.advance(86_400_000);

@@ -3,7 +3,7 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { PathHandler } from './paths.ts';
-import { plainText } from './paths.ts';
+import { page, plainText } from './paths.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
 export interface HealthCheck {
@@ -77,7 +77,6 @@ export function healthPaths(checks: readonly HealthCheck[], slis?: MetricsRegist
     if (endpoint !== 'healthz' && endpoint !== 'livez' && endpoint !== 'readyz') return undefined;
     const mine = checks.filter(({ on }) => on.includes(endpoint));
     if (rest.length === 0) return overall(endpoint, mine, request, tell);
-    if (rest.at(-1) === '') rest.pop();
     const one = mine.find(({ name }) => name === rest.join('/'));
     return one === undefined ? undefined : overall(endpoint, [one], request, tell, true);
   };
@@ -113,5 +112,6 @@ async function overall(
     );
   if (failed) return plainText(`${lines.join('\n')}\n${endpoint} check failed\n`, 500);
   const verbose = request.query.has('verbose') && !single;
+  if (single) return page('ok');
   return plainText(verbose ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
 }

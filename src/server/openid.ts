@@ -2,6 +2,7 @@
 import type { ServiceAccountTokens } from './authn/service-account.ts';
 import { statusError } from '../api/status-error.ts';
 import { parseAccept } from './http/form.ts';
+import { onlyGet } from './paths.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
 export function openIdPaths(
@@ -10,14 +11,14 @@ export function openIdPaths(
   if (tokens === undefined) return {};
   return {
     '/.well-known/openid-configuration': (request) =>
-      document(request, 'application/json', {
+      document(onlyGet(request), 'application/json', {
         issuer: tokens.issuer,
         jwks_uri: `${tokens.issuer}/openid/v1/jwks`,
         response_types_supported: ['id_token'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: [...new Set(tokens.jwks().keys.map((key) => key['alg']))],
       }),
-    '/openid/v1/jwks': (request) => document(request, 'application/jwk-set+json', tokens.jwks()),
+    '/openid/v1/jwks': (request) => document(onlyGet(request), 'application/jwk-set+json', tokens.jwks()),
   };
 }
 

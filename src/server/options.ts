@@ -115,6 +115,8 @@ export interface ApiServerOptions {
   readonly priorityAndFairness?: boolean;
   /** --event-ttl in seconds; default one hour. */
   readonly eventTtlSeconds?: number;
+  /** --request-timeout: how long requests may take that are no watches; default a minute. */
+  readonly requestTimeoutMs?: number;
   /** --min-request-timeout in seconds; default 1800. */
   readonly minRequestTimeoutSeconds?: number;
   /** --shutdown-delay and grace: how long requests under way may go on when it stops; default 0. */

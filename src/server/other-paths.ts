@@ -8,12 +8,13 @@ import type { HealthCheck } from './health.ts';
 import { openApiPaths } from './openapi.ts';
 import { openIdPaths } from './openid.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
-import { exactPaths, json, listedPaths, rootPaths } from './paths.ts';
+import { exactPaths, json, listedPaths, onlyGet, rootPaths } from './paths.ts';
 import type { PathHandler } from './paths.ts';
 import { profilePaths } from './profiles.ts';
 import type { ApiAnswer } from './request.ts';
 import type { Catalog } from './served/served.ts';
 import { version } from './version.ts';
+import { noSuchResource } from './verbs/dispatch.ts';
 import { zpages } from './zpages.ts';
 
 export interface OtherPathsOptions {
@@ -35,6 +36,7 @@ export interface OtherPathsOptions {
 export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
   const { catalog, others, checks, options, deps, accounts, address, more, beforeScrape } = parts;
   const slis = metricsRegistry();
+  const startMs = deps.clock.now();
   const pages = [
     ...(options.featureGates?.['ComponentFlagz'] === false ? [] : ['/flagz']),
     ...(options.featureGates?.['ComponentStatusz'] === false ? [] : ['/statusz']),
@@ -57,24 +59,29 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     healthPaths(checks, slis),
     openApiPaths({ catalog, ...others }),
     (request) => (pages.includes(request.info.path) ? shown(request) : undefined),
+    (request) => {
+      if (request.info.path.startsWith('/version/') && request.info.path !== '/version/') throw noSuchResource();
+      return undefined;
+    },
     ...(options.profiling === false ? [] : [profilePaths(deps.clock)]),
     exactPaths({
-      '/version': () => json(version),
+      '/version': (request) => json(onlyGet(request) && version),
       ...openIdPaths(accounts),
       '/metrics': async () => {
         await beforeScrape();
-        return scrape(deps.metrics);
+        return scrape(deps.metrics, startMs);
       },
-      '/metrics/slis': () => scrape(slis),
+      '/metrics/slis': () => scrape(slis, startMs),
     }),
   ];
 }
 
-function scrape(metrics: MetricsRegistry | undefined): ApiAnswer {
+function scrape(metrics: MetricsRegistry | undefined, startMs: number): ApiAnswer {
   return {
     type: 'bytes',
     code: 200,
-    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    contentType: 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores',
     body: metrics?.text() ?? '',
+    headers: { 'Process-Start-Time-Unix': String(Math.floor(startMs / 1000)) },
   };
 }

@@ -1,4 +1,5 @@
 // Owns the table of paths that are no resources: the first handler that knows a path answers.
+import { statusError } from '../api/status-error.ts';
 import type { HealthCheck } from './health.ts';
 import type { ApiServices } from './aggregation/api-services.ts';
 import type { Stage } from './pipeline.ts';
@@ -76,6 +77,13 @@ export function exactPaths(
   };
 }
 
+/** The request itself, unless it is another one than GET: those are refused. */
+export function onlyGet(request: ApiRequest): ApiRequest {
+  if (request.method !== 'GET')
+    throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  return request;
+}
+
 export function plainText(body: string, code = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {
   return {
     type: 'bytes',
@@ -84,6 +92,11 @@ export function plainText(body: string, code = 200, headers?: Readonly<Record<st
     body,
     headers: { 'X-Content-Type-Options': 'nosniff', ...headers },
   };
+}
+
+/** As a rule texts are errors, or taken for what they are; this is one whose type may be guessed. */
+export function page(body: string, headers?: Readonly<Record<string, string>>): ApiAnswer {
+  return { type: 'bytes', code: 200, contentType: 'text/plain; charset=utf-8', body, ...(headers && { headers }) };
 }
 
 export function json(value: unknown, code = 200): ApiAnswer {

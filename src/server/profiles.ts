@@ -94,6 +94,14 @@ export function profilePaths(clock: Clock): PathHandler {
     const { path } = request.info;
     if (path !== prefix && !path.startsWith(`${prefix}/`)) return undefined;
     const name = path.slice(prefix.length + 1);
+    if (path === prefix)
+      return {
+        type: 'bytes',
+        code: 302,
+        contentType: 'text/html; charset=utf-8',
+        body: '',
+        headers: { Location: `${prefix}/` },
+      };
     if (name === '') return plainText(index);
     if (Object.hasOwn(recordings, name)) return record(request, name, recordings[name]!);
     if (name !== 'heap') return plainText(`Unknown profile\n\n${index}`, 404);

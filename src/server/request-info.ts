@@ -28,9 +28,9 @@ const verbs: Readonly<Record<string, string>> = {
 /** Subresources of namespaces themselves, which would otherwise read as resources in the namespace. */
 const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize']);
 
-/** True for "1", "true" and the like, and for words that are no boolean, as upstream reads them. */
+/** True for all but "0" and "false", also for nothing and for words that are no boolean, as upstream reads them. */
 export function queryFlag(value: string | null): boolean {
-  return value !== null && value !== '0' && value.toLowerCase() !== 'false' && !(value === '');
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
 
 function other(method: string, path: string): RequestInfo {

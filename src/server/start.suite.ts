@@ -1,8 +1,6 @@
 // Owns a whole API server for tests: in memory, on a free port, ended with the test.
 import { generateKeyPairSync } from 'node:crypto';
 import { systemClock } from '../base/clock.ts';
-import type { Clock } from '../base/clock.ts';
-import type { MetricsRegistry } from '../base/metrics.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Transport } from '../client/transport.ts';
@@ -11,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { selfSigned } from '../testing/self-signed.ts';
 import { apiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
-import type { ApiServerOptions } from './options.ts';
+import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 
 export interface TestServer {
   readonly server: ApiServer;
@@ -21,15 +19,15 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+type TestDeps = Partial<Pick<ApiServerDeps, 'clock' | 'metrics' | 'actions' | 'exclusiveStore'>>;
+
 export const adminToken = 'admin-token';
 
 /** On a store of its own, or on one that is given and outlives it. */
 export async function startTestServer(
   options: Partial<ApiServerOptions> = {},
   given?: Store,
-  clock: Clock = systemClock,
-  metrics?: MetricsRegistry,
-  exclusiveStore = true,
+  { clock = systemClock, exclusiveStore = true, ...more }: TestDeps = {},
 ): Promise<TestServer> {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { key, certificate } = selfSigned(pair);
@@ -44,7 +42,7 @@ export async function startTestServer(
       tokenFile: `${adminToken},admin,1,"system:masters"\nother-token,alice,2,"devs"\n`,
       ...options,
     },
-    { store, exclusiveStore, ...deps, ...(metrics && { metrics }) },
+    { store, exclusiveStore, ...deps, ...more },
   );
   const abort = new AbortController();
   const ended = server.run(abort.signal);

@@ -1,13 +1,14 @@
 // Owns /statusz and /flagz: what runs here since when, and with which flags, for people and as versioned objects (KEP-4827, KEP-4828).
 import { formatTime } from '../api/time.ts';
-import { freeze } from '../api/meta.ts';
 import { statusError } from '../api/status-error.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { randomInteger } from '../base/random.ts';
+import { encodeValue } from './http/encode.ts';
 import { acceptHeader, mediaTypes, parseAccept, wantsPretty } from './http/form.ts';
 import type { PathHandler } from './paths.ts';
-import { plainText } from './paths.ts';
+import { page } from './paths.ts';
+import { warn } from './request.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
 
 export interface ZpagesOptions {
@@ -92,15 +93,21 @@ export function zpages(options: ZpagesOptions): PathHandler {
 /** Text by default; the object only for those who name its group, version and kind. */
 function answer(request: ApiRequest, kind: string, text: () => string, object: (version: string) => object): ApiAnswer {
   const accept = acceptHeader(request)?.trim() ?? '';
-  if (accept === '') return plainText(text());
+  if (accept === '') return page(text());
   for (const { type, parameters } of parseAccept(accept)) {
     const as = parameters.get('as');
-    if (as === undefined && (type === 'text/plain' || type === 'text/*' || type === '*/*')) return plainText(text());
+    if (as === undefined && (type === 'text/plain' || type === 'text/*' || type === '*/*')) return page(text());
     const media = type === mediaTypes.json || type === '*/*' ? 'json' : type === mediaTypes.yaml ? 'yaml' : undefined;
     const version = parameters.get('v') ?? '';
     if (media === undefined || as !== kind || parameters.get('g') !== group || !versions.has(version)) continue;
-    request.form = { media, asVersion: 'v1', pretty: wantsPretty(request) };
-    return { type: 'object', code: 200, object: freeze(object(version)) as object };
+    if (version === 'v1alpha1')
+      warn(request, `This version of the ${kind.toLowerCase()} endpoint is deprecated. Please use a newer version.`);
+    return {
+      type: 'bytes',
+      code: 200,
+      contentType: `${mediaTypes[media]};g=${group};v=${version};as=${kind}`,
+      body: encodeValue(object(version), { media, asVersion: 'v1', pretty: wantsPretty(request) }),
+    };
   }
   throw statusError(
     'NotAcceptable',

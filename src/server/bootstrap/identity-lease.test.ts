@@ -22,7 +22,10 @@ it('each server renews its lease every ten seconds; those of servers that have g
   const clock = new VirtualClock();
   const store = memoryStore({ clock, random: seededRandom(1), log: silentLogger });
   const start = (hostname: string) =>
-    startTestServer({ hostname, advertise: { address: '10.0.0.7', port: 6443 } }, store, clock, undefined, false);
+    startTestServer({ hostname, advertise: { address: '10.0.0.7', port: 6443 } }, store, {
+      clock,
+      exclusiveStore: false,
+    });
   const [one, two] = [await start('host-one'), await start('host-two')];
   const read = async (): Promise<Map<string, KubeObject & Lease>> => {
     const list = one.admin.call({ method: 'GET', path: leases });

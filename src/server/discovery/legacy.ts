@@ -47,7 +47,8 @@ export function resourceList(catalog: Catalog, group: string, version: string): 
   if (served.length === 0) return undefined;
   return {
     kind: 'APIResourceList',
-    apiVersion: 'v1',
+    // Upstream leaves it out of the oldest group's list.
+    ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: served.every(({ custom }) => custom)
       ? [...served].sort((a, b) => (a.resource.plural < b.resource.plural ? -1 : 1)).flatMap(resourcesOf)

@@ -1,8 +1,8 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
-import { statusError } from '../../api/status-error.ts';
 import { freeze } from '../../api/meta.ts';
 import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
+import { onlyGet } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import type { Discoverable, Document } from './aggregated.ts';
@@ -14,19 +14,22 @@ export function discoveryPaths(what: Discoverable, address: () => string): PathH
   return (request) => {
     const parts = request.info.path.replace(/\/+$/, '').split('/').slice(1);
     if (parts[0] === 'api') {
-      if (parts.length === 1) return root(request, aggregated().core, () => apiVersions(address()));
-      if (parts.length === 2) return found(request, resourceList(catalog, '', parts[1]!));
+      if (parts.length === 1) return root(onlyGet(request), aggregated().core, () => apiVersions(address()));
+      if (parts.length === 2) return found(request, resourceList(catalog, '', parts[1]!), true);
     }
     if (parts[0] !== 'apis') return undefined;
     if (parts.length === 1) return root(request, aggregated().groups, () => groupList(services.listed()));
     if (parts.length === 2) return found(request, groupOf(services.listed(), parts[1]!));
-    if (parts.length === 3) return found(request, resourceList(catalog, parts[1]!, parts[2]!));
+    if (parts.length === 3) {
+      const any = catalog.all().find(({ resource }) => resource.group === parts[1]);
+      // Groups, and versions of custom kinds, are told whatever the method, as upstream does it.
+      return found(request, resourceList(catalog, parts[1]!, parts[2]!), any?.custom !== true);
+    }
     return undefined;
   };
 }
 
 function root(request: ApiRequest, document: Document, legacy: () => object): ApiAnswer {
-  refuseHead(request);
   for (const { type, parameters } of parseAccept(acceptHeader(request) ?? '')) {
     if (parameters.get('as') !== 'APIGroupDiscoveryList') {
       if (type === '*/*' || plainTypes.has(type)) break;
@@ -55,14 +58,9 @@ function encoded(document: Document, type: string): string | Buffer | undefined 
   return type === mediaTypes.protobuf ? document.protobuf() : undefined;
 }
 
-function found(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
+function found(request: ApiRequest, value: object | undefined, isStrict = false): ApiAnswer | undefined {
   if (value === undefined) return undefined;
-  refuseHead(request);
+  if (isStrict) onlyGet(request);
   request.form = negotiate(acceptHeader(request), wantsPretty(request), plainOffer);
   return { type: 'object', code: 200, object: freeze(value) as object };
-}
-
-function refuseHead(request: ApiRequest): void {
-  if (request.method === 'HEAD')
-    throw statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }

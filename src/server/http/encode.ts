@@ -24,7 +24,7 @@ export interface Encoded {
 }
 
 /** Any plain object, without caching. */
-function encodeValue(value: unknown, form: Form): Buffer {
+export function encodeValue(value: unknown, form: Form): Buffer {
   switch (form.media) {
     case 'protobuf':
       return protobufOf(value);

@@ -50,10 +50,10 @@ export function parseAccept(header: string): Clause[] {
         .slice(equals + 1)
         .trim()
         .replace(/^"(.*)"$/, '$1');
-      if (key === 'q') q = Number(value);
+      if (key === 'q') q = value === '' || Number.isNaN(Number(value)) ? 1 : Number(value);
       else parameters.set(key, value);
     }
-    const trimmed = type!.trim().toLowerCase();
+    const trimmed = type!.trim();
     if (trimmed !== '' && Number.isFinite(q)) clauses.push({ type: trimmed, parameters, q });
   }
   return clauses.sort((a, b) => b.q - a.q);
@@ -122,12 +122,20 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
   if (typeof form === 'string')
     throw statusError(
       'NotAcceptable',
-      `only the following media types are accepted: ${offer.media.map((media) => mediaTypes[media]).join(', ')}`,
+      refusalText(form, offer),
       // Upstream says nothing of the object when the type is known and only the transformation is not.
       form === 'transformation' || offer.plainRefusal === true ? undefined : {},
     );
   if (isCached && formCache.size < 1000) formCache.set(accept, form);
   return form;
+}
+
+/** The one is told by the router upstream, the other by who knows the object. */
+function refusalText(wrong: 'type' | 'transformation', { media }: Offer): string {
+  const types = media.map((one) => mediaTypes[one]).join(', ');
+  return wrong === 'type'
+    ? `406: Not Acceptable\n\nAvailable representations: ${types}`
+    : `only the following media types are accepted: ${types}`;
 }
 
 /** What is wrong with it, when nothing is offered. */
@@ -142,6 +150,7 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
     if (as === undefined) return { media, asVersion: 'v1', pretty: indented };
     wrong = 'transformation';
     const version = parameters.get('v') ?? 'v1';
+    if (as === 'Table' && media === 'protobuf') continue;
     if (!offer.as || parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
     if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
       return { media, as, asVersion: version, pretty: indented };

@@ -1,7 +1,7 @@
 // Owns the HTTPS side of the pipeline: exchanges become requests, answers become bytes. Decides nothing about them.
 import type { X509Certificate } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { statusError } from '../../api/status-error.ts';
+import { StatusError, statusError } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
@@ -14,6 +14,7 @@ import type { RequestInfo } from '../request-info.ts';
 import { requestInfo } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../request.ts';
 import type { WatchSink } from '../cache/watcher.ts';
+import { timeLimit, withinTime } from './deadline.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
 import { fallbackForm } from './form.ts';
 import { sendParts } from './send-parts.ts';
@@ -52,6 +53,7 @@ class HttpRequest implements ApiRequest {
   readonly #exchange: HttpExchange;
   #body: RequestBody | undefined;
   #abort: AbortController | undefined;
+  #expired = false;
 
   constructor(exchange: HttpExchange, arrivedMs: number) {
     this.#exchange = exchange;
@@ -83,11 +85,17 @@ class HttpRequest implements ApiRequest {
     return this.#body;
   }
 
+  /** It has taken too long: what goes on for it may stop. */
+  expire(): void {
+    this.#expired = true;
+    this.#abort?.abort();
+  }
+
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       const abort = new AbortController();
       this.#abort = abort;
-      if (this.#exchange.closed) abort.abort();
+      if (this.#expired || this.#exchange.closed) abort.abort();
       else this.#exchange.onClose(() => abort.abort());
     }
     return this.#abort.signal;
@@ -117,7 +125,7 @@ async function readBody(exchange: HttpExchange): Promise<Buffer> {
     return body;
   } catch (error) {
     if (error instanceof BodyTooLarge)
-      throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`, {});
+      throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`);
     if (error instanceof BodyCut) throw statusError('BadRequest', 'the request body ended early');
     throw error;
   }
@@ -129,6 +137,7 @@ export function httpTransport(
   clock: Clock,
   random: Random,
   strictTransport: readonly string[] = [],
+  requestTimeoutMs = 60_000,
 ): HttpTransport {
   const strict = strictTransport.join('; ');
   const open = new Set<() => void>();
@@ -141,10 +150,10 @@ export function httpTransport(
     length: number | undefined,
   ): Record<string, string | string[]> {
     const headers: Record<string, string | string[]> = {
-      'Audit-Id': request.auditId ?? randomUuid(random),
+      'Audit-Id': request.auditId ?? givenAuditId(request) ?? randomUuid(random),
       'Cache-Control': 'no-cache, private',
-      'Content-Type': contentType,
     };
+    if (contentType !== '') headers['Content-Type'] = contentType;
     if (request.flow !== undefined) {
       headers['X-Kubernetes-PF-FlowSchema-UID'] = request.flow.schema;
       headers['X-Kubernetes-PF-PriorityLevel-UID'] = request.flow.level;
@@ -158,11 +167,13 @@ export function httpTransport(
   function send(exchange: HttpExchange, request: ApiRequest, answer: ApiAnswer): void {
     switch (answer.type) {
       case 'object': {
+        // Errors are never shown as Tables and the like.
+        const isError = answer.code >= 400 && request.form.as !== undefined;
         const { contentType, body } = encodeObject(
           answer.object,
           answer.entry,
           answer.served,
-          request.form,
+          isError ? fallbackForm(request) : request.form,
           clock.now(),
         );
         sendBytes(exchange, request, answer.code, contentType, body, answer.headers);
@@ -208,6 +219,7 @@ export function httpTransport(
       headers['Vary'] = 'Accept-Encoding';
     }
     if (extra !== undefined) Object.assign(headers, extra);
+    if (zipped !== undefined && extra?.['Vary'] !== undefined) headers['Vary'] = `Accept-Encoding, ${extra['Vary']}`;
     exchange.respond(code, headers, zipped ?? body);
     for (const watcher of told) watcher.sent!(request, body.length);
   }
@@ -319,9 +331,19 @@ export function httpTransport(
       send(exchange, request, statusAnswer(statusError('ServiceUnavailable', 'the server is shutting down').status));
       return;
     }
+    let limitMs: number | undefined;
+    try {
+      limitMs = timeLimit(request, requestTimeoutMs);
+    } catch (error) {
+      finish(exchange, request, refusalOf(error));
+      return;
+    }
     const answer = pipeline.tryHandle(request);
-    if (answer instanceof Promise) void answer.then((later) => finish(exchange, request, later));
-    else finish(exchange, request, answer);
+    if (!(answer instanceof Promise)) finish(exchange, request, answer);
+    else {
+      const inTime = limitMs === undefined ? answer : withinTime(answer, limitMs, clock, () => request.expire());
+      void inTime.then((later) => finish(exchange, request, later));
+    }
   }
 
   /** Encoding can refuse (a Table of what has none), too. */
@@ -329,12 +351,8 @@ export function httpTransport(
     try {
       send(exchange, request, answer);
     } catch (error) {
-      const status =
-        error instanceof Error && 'status' in error
-          ? (error as { status: Parameters<typeof statusAnswer>[0] }).status
-          : statusError('InternalError', error instanceof Error ? error.message : String(error)).status;
       request.form = fallbackForm(request);
-      send(exchange, request, statusAnswer(status));
+      send(exchange, request, refusalOf(error));
     }
   }
 
@@ -345,6 +363,17 @@ export function httpTransport(
       for (const end of [...open]) end();
     },
   };
+}
+
+function refusalOf(error: unknown): ApiAnswer {
+  if (error instanceof StatusError) return statusAnswer(error.status);
+  return statusAnswer(statusError('InternalError', error instanceof Error ? error.message : String(error)).status);
+}
+
+/** Front proxies may name the request themselves. */
+function givenAuditId({ headers }: ApiRequest): string | undefined {
+  const given = headers['audit-id'];
+  return typeof given === 'string' && given.length <= 64 && /^[\w-]+$/.test(given) ? given : undefined;
 }
 
 function takesGzip({ headers }: ApiRequest): boolean {

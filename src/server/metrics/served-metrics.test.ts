@@ -131,7 +131,7 @@ test('names, types and labels are upstream’s', async () => {
       .map((line) => line.split(' ') as [string, string]),
   );
   const metrics = metricsRegistry();
-  const running = await startTestServer({}, undefined, undefined, metrics);
+  const running = await startTestServer({}, undefined, { metrics });
   const path = '/api/v1/namespaces/default/configmaps';
   const json = { 'content-type': 'application/json' };
   try {

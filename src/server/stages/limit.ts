@@ -35,13 +35,11 @@ export function limitStage({ reads, writes }: InflightLimits, metrics?: MetricsR
   type Kind = keyof typeof limits;
   const underWay = { readOnly: 0, mutating: 0 };
   const counted = new WeakMap<ApiRequest, Kind>();
-  const gauges = metrics?.gauges('apiserver_current_inflight_requests', 'Requests under way.', ['request_kind']);
   const dropped = metrics?.counters('apiserver_dropped_requests_total', 'Requests that were told to come back.', [
     'request_kind',
   ]);
   const count = (kind: Kind, by: number): void => {
     underWay[kind] += by;
-    gauges?.of(kind).set(underWay[kind]);
   };
   return {
     stage: {

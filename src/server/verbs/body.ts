@@ -15,8 +15,15 @@ import type { FieldValidation } from './options.ts';
 export function contentTypeOf(request: ApiRequest): string {
   const header = request.headers['content-type'];
   const text = Array.isArray(header) ? header[0] : header;
-  return text === undefined || text === '' ? 'application/json' : text.split(';')[0]!.trim().toLowerCase();
+  if (text === undefined || text === '') return 'application/json';
+  const type = text.split(';')[0]!.trim().toLowerCase();
+  // What is no media type at all is none that anybody reads.
+  return text === type || (text.length < 1000 && mediaType.test(text)) ? type : text;
 }
+
+/** RFC 9110, section 8.3: a type with parameters. */
+const mediaType =
+  /^\s*[-\w!#$%&'*+.^`|~]+(?:\/[-\w!#$%&'*+.^`|~]+)?\s*(?:;\s*[-\w!#$%&'*+.^`|~]+=(?:[-\w!#$%&'*+.^`|~]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/;
 
 /** A body with apiVersion and kind, of any kind. A private copy: the caller may change it. */
 export async function readObject(

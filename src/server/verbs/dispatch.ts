@@ -33,7 +33,7 @@ function methodNotAllowed(): Error {
   return statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 }
 
-function noSuchResource(): Error {
+export function noSuchResource(): Error {
   return statusError('NotFound', 'the server could not find the requested resource', {});
 }
 

@@ -14,14 +14,14 @@ export interface WriteOptions {
   readonly force: boolean | undefined;
 }
 
-const fieldValidations: readonly string[] = ['Ignore', 'Warn', 'Strict'];
+const fieldValidations: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
 
 /** `kind` names the options in errors: "CreateOptions". Throws Invalid. */
 export function writeOptions(request: ApiRequest, kind: string): WriteOptions {
   const { query } = request;
   const errors: FieldError[] = [];
   const dryRuns = query.getAll('dryRun');
-  for (const value of dryRuns) if (value !== 'All') errors.push(notSupported('dryRun', value, ['All']));
+  if (dryRuns.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRuns, ['All']));
   const fieldManager = query.get('fieldManager') ?? '';
   if (fieldManager.length > 128)
     errors.push({
@@ -36,7 +36,7 @@ export function writeOptions(request: ApiRequest, kind: string): WriteOptions {
       message: `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
     });
   const fieldValidation = query.get('fieldValidation') ?? '';
-  if (fieldValidation !== '' && !fieldValidations.includes(fieldValidation))
+  if (!fieldValidations.includes(fieldValidation))
     errors.push(notSupported('fieldValidation', fieldValidation, fieldValidations));
   const force = query.get('force');
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);

@@ -64,7 +64,10 @@ function patcher(
   const supported = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   throw statusError(
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`,
+    // The router refuses it upstream, for kinds that it knows.
+    custom
+      ? `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`
+      : '415: Unsupported Media Type',
     custom ? undefined : {},
   );
 }
@@ -92,8 +95,8 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
   const type = contentTypeOf(request);
   if (type === applyType) return apply(parts, request, served, 'yaml');
   if (type === applyCborType && request.cbor === true) return apply(parts, request, served, 'cbor');
-  const options = writeOptions(request, 'PatchOptions');
   const run = patcher(type, schemaFor(served), served.custom);
+  const options = writeOptions(request, 'PatchOptions');
   if (request.query.has('force'))
     throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),

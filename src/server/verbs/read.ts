@@ -32,6 +32,17 @@ function revisionOf(text: string | null): number | undefined {
   return Number(text);
 }
 
+/** A number of 64 bits as the query says it; 0 when it says none. */
+function wholeNumber(query: URLSearchParams, name: string): number {
+  const text = query.get(name);
+  if (text === null) return 0;
+  const wrong = (what: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${what}`);
+  if (!/^[-+]?\d+$/.test(text)) throw wrong('invalid syntax');
+  if (text.length > 25 || BigInt.asIntN(64, BigInt(text.replace('+', ''))) !== BigInt(text.replace('+', '')))
+    throw wrong('value out of range');
+  return Number(text);
+}
+
 async function waitFor(parts: Parts, collection: Collection, revision: number): Promise<void> {
   if (collection.cache.revision >= revision) return;
   let timer: { cancel(): void } | undefined;
@@ -71,9 +82,8 @@ export function get(parts: Parts, request: ApiRequest, served: Served): ApiAnswe
 export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
   const selection = selectionOf(request, served);
   const { query } = request;
-  const limitText = query.get('limit');
-  const limit = limitText === null ? 0 : Number(limitText);
-  if (!Number.isInteger(limit)) throw badRequest(`limit: Invalid value: ${JSON.stringify(limitText)}`);
+  const limit = wholeNumber(query, 'limit');
+  wholeNumber(query, 'timeoutSeconds');
   const token = query.get('continue') ?? '';
   const revision = revisionOf(query.get('resourceVersion'));
   const match = query.get('resourceVersionMatch') ?? '';
@@ -94,14 +104,16 @@ function checkListOptions(query: URLSearchParams, revision: number | undefined, 
   const match = query.get('resourceVersionMatch') ?? '';
   const errors: FieldError[] = [];
   if (match !== '') {
-    if (revision === undefined) errors.push(forbidden(matchField, 'is forbidden unless resourceVersion is provided'));
-    if (token !== '') errors.push(forbidden(matchField, 'is forbidden when continue is provided'));
+    if (revision === undefined)
+      errors.push(forbidden(matchField, `${matchField} is forbidden unless resourceVersion is provided`));
+    if (token !== '') errors.push(forbidden(matchField, `${matchField} is forbidden when continue is provided`));
     if (match !== 'Exact' && match !== 'NotOlderThan')
       errors.push(notSupported(matchField, match, ['Exact', 'NotOlderThan', '']));
     if (match === 'Exact' && revision === 0)
-      errors.push(forbidden(matchField, '"exact" is forbidden for resourceVersion "0"'));
+      errors.push(forbidden(matchField, `${matchField} "exact" is forbidden for resourceVersion "0"`));
   }
-  if (query.has('sendInitialEvents')) errors.push(forbidden('sendInitialEvents', 'is forbidden for list'));
+  if (query.has('sendInitialEvents'))
+    errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   if (errors.length > 0) throw invalid(listOptions, '', errors);
   if (token !== '' && revision !== undefined && revision !== 0)
     throw badRequest('specifying resource version is not allowed when using continue');
@@ -232,9 +244,9 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
   const initialText = query.get('sendInitialEvents');
   checkWatchOptions(query);
   const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
-  const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0);
+  const timeoutSeconds = wholeNumber(query, 'timeoutSeconds');
   const timeoutMs =
-    Number.isFinite(timeoutSeconds) && timeoutSeconds > 0
+    timeoutSeconds > 0
       ? timeoutSeconds * 1000
       : parts.minRequestTimeoutMs + randomInteger(parts.random, parts.minRequestTimeoutMs);
   if (revision === undefined) await parts.objects.fresh();
