@@ -80,7 +80,7 @@ describe('three API servers on one store', () => {
   before(async () => {
     store = memoryStore({ clock: systemClock, random: systemRandom, log: silentLogger });
     servers = [];
-    for (let one = 0; one < 3; one++) servers.push(await startTestServer(small, store, systemClock, undefined, false));
+    for (let one = 0; one < 3; one++) servers.push(await startTestServer(small, store, { exclusiveStore: false }));
     at = servers.map(({ admin }) => admin);
     for (let left = 200; (await recordedAddresses(store)).length === 0 && left > 0; left--)
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -194,7 +194,7 @@ it("the record of ports is upstream's", async () => {
 it('repair: what is used is recorded, what nobody has is given back, but not at once', async () => {
   const clock = new VirtualClock();
   const store = memoryStore({ clock, random: seededRandom(1), log: silentLogger });
-  const server = await startTestServer(small, store, clock);
+  const server = await startTestServer(small, store, { clock });
   const pass = async (ms: number) => {
     for (let step = 0; step < 20; step++) await clock.advance(ms / 20);
   };
