@@ -44,11 +44,13 @@ export class RunningCluster {
   readonly dataDir: string;
   readonly kubeconfig: string;
   readonly #flags: readonly string[];
+  readonly #kubectl: string | undefined;
   #process: ChildProcess | undefined;
   #output = '';
 
-  /** `flags` go to `k8ts up`. The directory is short: sockets have short paths. */
-  constructor(flags: readonly string[]) {
+  /** `flags` go to `k8ts up`; `kubectl` is the program that drives it. The directory is short: sockets have short paths. */
+  constructor(flags: readonly string[], kubectl: string | undefined = kubectlPath()) {
+    this.#kubectl = kubectl;
     this.directory = mkdtempSync(join(tmpdir(), 'k8ts-'));
     this.dataDir = join(this.directory, 'data');
     this.kubeconfig = join(this.directory, 'kubeconfig');
@@ -96,7 +98,7 @@ export class RunningCluster {
 
   /** kubectl's outcome, whatever it is. */
   tryKubectl(args: readonly string[], options: RunOptions = {}): Promise<Output> {
-    return runProgram(kubectlPath()!, args, { ...options, env: { ...options.env, KUBECONFIG: this.kubeconfig } });
+    return runProgram(this.#kubectl!, args, { ...options, env: { ...options.env, KUBECONFIG: this.kubeconfig } });
   }
 
   /** kubectl's output; throws when it fails. Arguments split at blanks. */
@@ -107,7 +109,7 @@ export class RunningCluster {
   }
 
   spawnKubectl(command: string): ChildProcess {
-    return spawn(kubectlPath()!, command.split(' '), {
+    return spawn(this.#kubectl!, command.split(' '), {
       env: { ...process.env, KUBECONFIG: this.kubeconfig },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
