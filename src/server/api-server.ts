@@ -56,6 +56,7 @@ import type { Milestone } from './health-checks.ts';
 import { healthChecks } from './health-checks.ts';
 import { otherPaths } from './other-paths.ts';
 import { pathsStage } from './paths.ts';
+import { shutDown } from './shutdown.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import { pipeline } from './pipeline.ts';
@@ -261,13 +262,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     ...(noting === undefined ? [] : [noting.watcher]),
     ...(deps.metrics === undefined ? [] : [requestMetrics({ registry: deps.metrics, catalog, clock })]),
   ]);
-  const transport = httpTransport(
-    line,
-    clock,
-    random,
-    options.transport?.strictTransportSecurity,
-    options.requestTimeoutMs,
-  );
+  const transport = httpTransport(line, clock, random, {
+    ...options.transport,
+    ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
+  });
   const started = deferred<{ readonly port: number }>();
   started.promise.catch(() => undefined);
 
@@ -379,8 +377,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         await records?.leave();
       } finally {
         progress.stopping = true;
-        transport.stop();
-        await listener.close(options.shutdownGraceMs ?? 0);
+        await shutDown(options.shutdown ?? {}, { transport, listener, clock, log });
       }
     } catch (error) {
       started.reject(error);

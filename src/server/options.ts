@@ -13,6 +13,7 @@ import type { JwtIssuer } from './authn/oidc.ts';
 import type { WebhookTokenOptions } from './authn/webhook.ts';
 import type { AuthorizerOptions } from './authz/compose.ts';
 import type { AuditOptions } from './audit/compose.ts';
+import type { ShutdownOptions } from './shutdown.ts';
 import type { InflightLimits } from './stages/limit.ts';
 import type { EncryptionOptions } from './storage/encryption/encryption.ts';
 
@@ -39,6 +40,14 @@ export interface ApiServerOptions {
       readonly key: string;
       readonly certificate: string;
     }[];
+    /** --http2-max-streams-per-connection; default 250. */
+    readonly maxConcurrentStreams?: number;
+    /** --cors-allowed-origins: patterns that hold the origin at both ends. */
+    readonly corsAllowedOrigins?: readonly string[];
+    /** How long its headers may take; default 32 s. */
+    readonly headersTimeoutMs?: number;
+    /** How long a connection of HTTP/2 may be silent before it is asked whether it lives; default 30 s. */
+    readonly idlePingMs?: number;
     /** Between 0 and 0.02. */
     readonly goawayChance?: number;
     readonly strictTransportSecurity?: readonly string[];
@@ -119,8 +128,8 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number;
   /** --min-request-timeout in seconds; default 1800. */
   readonly minRequestTimeoutSeconds?: number;
-  /** --shutdown-delay and grace: how long requests under way may go on when it stops; default 0. */
-  readonly shutdownGraceMs?: number;
+  /** --shutdown-*: how it ends; default at once. */
+  readonly shutdown?: ShutdownOptions;
   /** --max-requests-inflight, --max-mutating-requests-inflight; default 400 and 200. With fairness their sum is what is shared out. */
   readonly maxInflight?: InflightLimits;
   /** --encryption-provider-config: values are encrypted at rest. */

@@ -43,6 +43,8 @@ export interface HttpExchange {
   read(limit: number): Promise<Buffer>;
   respond(code: number, headers: AnswerHeaders, body?: Uint8Array): void;
   open(code: number, headers: AnswerHeaders): AnswerStream;
+  /** Ends the connection with this answer, or, of HTTP/2, with those under way. Before `respond` or `open`. */
+  endConnection(): void;
   /** Called once when the client has gone or the answer is complete. */
   onClose(call: () => void): void;
   readonly closed: boolean;
@@ -95,6 +97,7 @@ function certificateOf(socket: TLSSocket): X509Certificate | undefined {
 
 export function exchangeOfHttp1(message: IncomingMessage, response: ServerResponse): HttpExchange {
   const socket = message.socket as TLSSocket;
+  let isLast = false;
   return {
     http: '1.1',
     method: message.method ?? 'GET',
@@ -106,11 +109,13 @@ export function exchangeOfHttp1(message: IncomingMessage, response: ServerRespon
     read: (limit) => readAll(message, limit, message.headers['content-length']),
     respond(code, headers, body) {
       if (response.destroyed || response.headersSent) return;
+      if (isLast) response.setHeader('Connection', 'close');
       response.writeHead(code, headers as Record<string, string | string[]>);
       if (message.method === 'HEAD' || body === undefined) response.end();
       else response.end(body);
     },
     open(code, headers) {
+      if (isLast) response.setHeader('Connection', 'close');
       response.writeHead(code, headers as Record<string, string | string[]>);
       response.flushHeaders();
       return {
@@ -119,6 +124,9 @@ export function exchangeOfHttp1(message: IncomingMessage, response: ServerRespon
         end: () => void response.end(),
         destroy: () => void response.destroy(),
       };
+    },
+    endConnection() {
+      isLast = true;
     },
     onClose: (call) => void response.once('close', call),
     get closed() {
@@ -154,6 +162,11 @@ export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttp
         },
         destroy: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
       };
+    },
+    endConnection() {
+      stream.session?.close();
+      // Whatever of the request is still to come is not waited for.
+      stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
     },
     onClose: (call) => void stream.once('close', call),
     get closed() {
@@ -196,6 +209,8 @@ export function exchangeOfUpgrade(message: IncomingMessage, socket: Duplex, head
         destroy: () => void socket.destroy(),
       };
     },
+    // It ends with the answer anyway.
+    endConnection: () => undefined,
     onClose: (call) => void socket.once('close', call),
     get closed() {
       return socket.destroyed;

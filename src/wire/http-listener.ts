@@ -31,6 +31,10 @@ export interface HttpListenerOptions {
   /** Asked with each HTTP/2 request: true tells the client to go on over a new connection. */
   readonly sendsAway?: () => boolean;
   readonly maxHeaderBytes?: number;
+  /** How long the headers of a request of HTTP/1.1 may take to come; default 32 s. */
+  readonly headersTimeoutMs?: number;
+  /** How long a connection of HTTP/2 may be silent before it is asked whether it lives, and how long it may take to say so; default 30 s. */
+  readonly idlePingMs?: number;
   readonly maxConcurrentStreams?: number;
   /** In place of listening on `host` and `port`. */
   readonly handed?: HandedConnections;
@@ -51,12 +55,22 @@ export interface HttpListener {
   readonly address: string;
   /** New keys and authorities for connections to come; what is absent stays. */
   renew(next: Partial<Pick<HttpListenerOptions, 'key' | 'certificate' | 'clientAuthorities' | 'named'>>): void;
+  /** Stops listening and tells clients to go on elsewhere; requests under way are finished. */
+  drain(): void;
   /** Stops listening, lets requests under way finish for `graceMs`, then cuts every connection. Idempotent. */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Over which node closes a connection with too many cancelled streams: every ended watch of a Go client is one. */
-const resets = { streamResetBurst: 100_000, streamResetRate: 10_000 };
+/**
+ * Over which a connection with too many cancelled streams is told to go ("rapid reset"). Every ended watch of a Go client is one,
+ * too. Node 20 knows no such options and takes a tenth.
+ */
+const resets = { streamResetBurst: 10_000, streamResetRate: 1000 };
+
+const clientErrors: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
 export async function httpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const sockets = new Set<Socket>();
@@ -64,9 +78,13 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
   const h1 = createHttpServer({
     maxHeaderSize: options.maxHeaderBytes ?? 65_536,
     keepAliveTimeout: 90_000,
-    headersTimeout: 32_000,
+    headersTimeout: options.headersTimeoutMs ?? 32_000,
+    // Bodies have a time limit of their own, for both versions.
     requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(5000, options.headersTimeoutMs ?? 5000),
   });
+  // It never listens itself, and would not look for slow headers.
+  h1.emit('listening');
   h1.on('request', (message, response) => options.onExchange(exchangeOfHttp1(message, response)));
   h1.on('checkContinue', (message, response) => {
     response.writeContinue();
@@ -77,8 +95,9 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     if (options.onUpgrade === undefined) socket.destroy();
     else options.onUpgrade(message, socket, head);
   });
-  h1.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  h1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const status = clientErrors[error.code ?? ''] ?? '400 Bad Request';
+    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
     else socket.destroy();
   });
   const h2Options: http2.ServerOptions = {
@@ -116,6 +135,7 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
       sessions.add(session);
       session.on('error', () => session.destroy());
       session.on('close', () => sessions.delete(session));
+      watchOver(session, options.idlePingMs ?? 30_000, options.clock);
       session.on('stream', (stream, headers) => {
         // A peer that resets a stream is no event of ours: whoever uses the stream sees it close.
         stream.on('error', () => undefined);
@@ -136,16 +156,22 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
   if (handed === undefined) await listening(tls, options);
   const { port, address } = handed ?? (tls.address() as AddressInfo);
   let closing: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
 
-  async function close(graceMs: number): Promise<void> {
+  function drain(): void {
+    if (closed !== undefined) return;
     leave?.();
-    const closed = new Promise<void>((resolve) => {
+    closed = new Promise<void>((resolve) => {
       // Sockets that were not accepted here are not counted by the server.
       if (handed === undefined) tls.close(() => resolve());
       else void Promise.all([...sockets].map((socket) => once(socket, 'close'))).then(() => resolve());
     });
     for (const session of sessions) session.close();
     h1.closeIdleConnections();
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    drain();
     if (graceMs > 0) {
       let timer: Timer | undefined;
       const late = new Promise<void>((resolve) => {
@@ -157,6 +183,7 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     for (const session of sessions) session.destroy();
     for (const socket of sockets) socket.destroy();
     h1.closeAllConnections();
+    h1.close(() => undefined);
     await closed;
   }
 
@@ -170,6 +197,7 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
       keys = wanted;
       named = contexts;
     },
+    drain,
     close: (graceMs = 0) => (closing ??= close(graceMs)),
   };
 }
@@ -181,6 +209,19 @@ async function listening(server: Server, { port, host }: HttpListenerOptions): P
       server.off('error', reject);
       resolve();
     });
+  });
+}
+
+/** A session that was told to go for what it did is deaf, but its connection stays; so it does when the peer has vanished. */
+function watchOver(session: ServerHttp2Session, idleMs: number, clock: Clock): void {
+  session.setTimeout(idleMs, () => {
+    if (session.destroyed) return;
+    const late = clock.after(idleMs, () => session.destroy());
+    const sent = session.ping((error) => {
+      late.cancel();
+      if (error !== null) session.destroy();
+    });
+    if (!sent) session.destroy();
   });
 }
 

@@ -11,6 +11,7 @@ import { systemRandom } from '../../base/random.ts';
 import { flagTexts, type FlagTable, type Values } from '../../cli/flags.ts';
 import { apiServer } from '../../server/api-server.ts';
 import type { ApiServerOptions } from '../../server/options.ts';
+import { longestEnd } from '../../server/shutdown.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
@@ -87,6 +88,10 @@ export const apiServerFlags = {
     help: 'apiserver.crt and apiserver.key there are used, or made, without --tls-cert-file; else pki below --data-dir',
   },
   'client-ca-file': { type: 'text', help: 'authorities of client certificates' },
+  'cors-allowed-origins': {
+    type: 'list',
+    help: 'patterns of the origins whose pages may speak with the server; each must begin with ^ or // and end with $ or :',
+  },
   'data-dir': {
     type: 'text',
     help: 'directory of the embedded store, used without --etcd-servers; in memory when empty',
@@ -160,9 +165,24 @@ export const apiServerFlags = {
     help: 'how long to go on serving after the signal to stop',
     default: '0s',
   },
+  'shutdown-send-retry-after': {
+    type: 'switch',
+    help: 'tell new requests to come back while those under way are finished',
+    default: 'false',
+  },
+  'shutdown-watch-termination-grace-period': {
+    type: 'duration',
+    help: 'end watches one by one over this time',
+    default: '0s',
+  },
   'storage-backend': unneeded('storage engine', 'etcd3 with --etcd-servers, else the embedded one'),
   'storage-media-type': unneeded('encoding of stored objects', "protobuf for built-in kinds, as upstream's default"),
   'tls-cert-file': { type: 'text', help: 'serving certificate' },
+  'http2-max-streams-per-connection': {
+    type: 'number',
+    help: 'requests at once on one HTTP/2 connection',
+    default: '250',
+  },
   'goaway-chance': { type: 'text', help: 'chance that a request ends its HTTP/2 connection, 0 to 0.02' },
   'strict-transport-security-directives': { type: 'list', help: 'directives of the Strict-Transport-Security header' },
   'tls-cipher-suites': { type: 'list', help: 'cipher suites of TLS 1.2, by their IANA names' },
@@ -217,7 +237,7 @@ async function runInWorkers(
       ? await openStore(flags, { clock, random: systemRandom, log: logger.child('store') })
       : undefined;
   try {
-    const { tls, serviceAccounts, bindAddress, securePort, shutdownGraceMs } = await optionsOf(flags);
+    const { tls, serviceAccounts, bindAddress, securePort, shutdown } = await optionsOf(flags);
     const keys = { certificate: tls.certificate, key: tls.key, signingKey: serviceAccounts!.signingKey };
     const workers = await apiWorkers({
       count,
@@ -227,7 +247,7 @@ async function runInWorkers(
       ...(store !== undefined && { store }),
       clock,
       log: logger,
-      ...(shutdownGraceMs !== undefined && { graceMs: shutdownGraceMs }),
+      ...(shutdown !== undefined && { graceMs: longestEnd(shutdown) }),
     });
     const running = workers.run(signal);
     await Promise.race([
@@ -300,6 +320,8 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       named: flags['tls-sni-cert-key'],
       goawayChance: flags['goaway-chance'],
       strictTransport: flags['strict-transport-security-directives'],
+      streams: flags['http2-max-streams-per-connection'],
+      origins: flags['cors-allowed-origins'],
     }),
     reread: rereadOf(flags),
     ...authorizationSettings({
@@ -347,7 +369,12 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       priorityAndFairness: flags['enable-priority-and-fairness'],
       encryption: encryptionOf(flags),
       compactionIntervalMs: flags['etcd-compaction-interval'],
-      shutdownGraceMs: flags['shutdown-delay-duration'],
+      shutdown: given({
+        delayMs: flags['shutdown-delay-duration'],
+        graceMs: flags['request-timeout'],
+        watchGraceMs: flags['shutdown-watch-termination-grace-period'],
+        sendRetryAfter: flags['shutdown-send-retry-after'],
+      }),
     }),
     // Its file wins over --anonymous-auth.
     ...authenticationSettings({

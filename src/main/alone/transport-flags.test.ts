@@ -12,6 +12,34 @@ test('suites by their IANA names; weak ones are refused', () => {
     assert.throws(() => opensslSuite(weak));
   assert.throws(() => transportSettings({ minVersion: 'VersionTLS10' }));
   assert.throws(() => transportSettings({ goawayChance: '0.5' }));
+  assert.throws(() => transportSettings({ streams: -1 }));
+  for (const loose of ['example.com', '^https://example.com', 'example.com$', '^[$'])
+    assert.throws(() => transportSettings({ origins: [loose] }), /cors-allowed-origins/);
+  assert.deepEqual(transportSettings({ origins: ['//example\\.com(:|$)$'] }).transport?.corsAllowedOrigins?.length, 1);
+});
+
+/** The suite that client and server agree on; rejects when there is none. */
+function agreed(port: number, ciphers: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(
+      { host: '127.0.0.1', port, maxVersion: 'TLSv1.2', ciphers, rejectUnauthorized: false },
+      () => {
+        resolve(socket.getCipher().name);
+        socket.destroy();
+      },
+    );
+    socket.on('error', reject);
+  });
+}
+
+test('only the suites that are named are spoken', async () => {
+  const running = await startTestServer(transportSettings({ suites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'] }));
+  try {
+    assert.equal(await agreed(running.port, 'ALL'), 'ECDHE-ECDSA-AES256-GCM-SHA384');
+    await assert.rejects(agreed(running.port, 'ECDHE-ECDSA-AES128-GCM-SHA256'));
+  } finally {
+    await running.stop();
+  }
 });
 
 test('the least version of TLS holds, and the header for strict transport is sent', async () => {

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ApiServerOptions } from '../../server/options.ts';
+import { CorsPatternError, cors } from '../../server/http/cors.ts';
 import { UserError } from '../user-error.ts';
 
 export interface TransportFlags {
@@ -10,6 +11,8 @@ export interface TransportFlags {
   readonly named?: string | undefined;
   readonly goawayChance?: string | undefined;
   readonly strictTransport?: readonly string[] | undefined;
+  readonly streams?: number | undefined;
+  readonly origins?: readonly string[] | undefined;
 }
 
 const versions: Readonly<Record<string, 'TLSv1.2' | 'TLSv1.3'>> = { VersionTLS12: 'TLSv1.2', VersionTLS13: 'TLSv1.3' };
@@ -51,7 +54,15 @@ export function certificatesByName(text: string): ReturnType<typeof certificateO
 }
 
 export function transportSettings(flags: TransportFlags): Pick<ApiServerOptions, 'transport'> {
-  const { minVersion, suites, named, goawayChance, strictTransport } = flags;
+  const { minVersion, suites, named, goawayChance, strictTransport, streams, origins } = flags;
+  if (streams !== undefined && streams < 0)
+    throw new UserError('--http2-max-streams-per-connection: less than nothing', '0 is the default');
+  try {
+    cors(origins ?? []);
+  } catch (error) {
+    if (!(error instanceof CorsPatternError)) throw error;
+    throw new UserError(`--cors-allowed-origins: ${error.message}`, 'hold the pattern at both ends');
+  }
   const version = minVersion === undefined ? undefined : versions[minVersion];
   if (minVersion !== undefined && version === undefined)
     throw new UserError(`--tls-min-version: ${minVersion} is not served`, 'VersionTLS12 or VersionTLS13');
@@ -62,6 +73,8 @@ export function transportSettings(flags: TransportFlags): Pick<ApiServerOptions,
     ...(version !== undefined && { minVersion: version }),
     ...(suites !== undefined && suites.length > 0 && { ciphers: suites.map(opensslSuite).join(':') }),
     ...(named !== undefined && { named: certificatesByName(named) }),
+    ...(streams !== undefined && streams > 0 && { maxConcurrentStreams: streams }),
+    ...(origins !== undefined && origins.length > 0 && { corsAllowedOrigins: origins }),
     ...(chance > 0 && { goawayChance: chance }),
     ...(strictTransport !== undefined && strictTransport.length > 0 && { strictTransportSecurity: strictTransport }),
   };

@@ -10,6 +10,7 @@ import type { Transport } from '../../client/transport.ts';
 import { controllerManager } from '../../controllers/manager/manager.ts';
 import type { ControllerManagerOptions } from '../../controllers/manager/options.ts';
 import { type ApiServer, apiServer } from '../../server/api-server.ts';
+import { longestEnd } from '../../server/shutdown.ts';
 import type { ApiServerDeps, ApiServerOptions } from '../../server/options.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiServerSettings } from '../alone/api-server.ts';
@@ -111,14 +112,14 @@ export async function startApiServerInWorkers(
   extra: Pick<ApiServerDeps, 'actions' | 'components'>,
 ): Promise<ServingServer> {
   const options = clusterServerOptions(server, settings);
-  const { bindAddress, shutdownGraceMs } = options;
+  const { bindAddress, shutdown } = options;
   const log = logs('kube-apiserver');
   const begin = (port: number) =>
     apiWorkers({
       count,
       port,
       ...(bindAddress !== undefined && { host: bindAddress }),
-      ...(shutdownGraceMs !== undefined && { graceMs: shutdownGraceMs }),
+      ...(shutdown !== undefined && { graceMs: longestEnd(shutdown) }),
       settings: { level: 'info', server: { type: 'cluster', server, args } },
       store,
       keepRecords: false,

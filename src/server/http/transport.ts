@@ -2,7 +2,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { StatusError, statusError } from '../../api/status-error.ts';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
 import { Turn } from '../../base/turn.ts';
@@ -11,6 +11,7 @@ import type { AnswerStream, HttpExchange, RequestHeaders } from '../../wire/http
 import { statusAnswer } from '../pipeline.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { RequestInfo } from '../request-info.ts';
+import { cors } from './cors.ts';
 import { requestInfo } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../request.ts';
 import type { WatchSink } from '../cache/watcher.ts';
@@ -28,8 +29,14 @@ const gzipAbove = 128 * 1024;
 
 export interface HttpTransport {
   serve(exchange: HttpExchange): void;
-  /** Ends all watches and streams; later requests are refused. */
-  stop(): void;
+  /** From now on answers of HTTP/1.1 end their connections: whoever comes again finds another server. */
+  finishing(): void;
+  /** From now on requests are told to come back. */
+  turnAway(): void;
+  /** Ends all watches and streams, one after the other over this time; later ones end at once. */
+  endLong(overMs: number): Promise<void>;
+  /** Resolves when no request is under way but long ones. */
+  idle(): Promise<void>;
 }
 
 const noQuery = new URLSearchParams();
@@ -88,6 +95,8 @@ class HttpRequest implements ApiRequest {
   /** It has taken too long: what goes on for it may stop. */
   expire(): void {
     this.#expired = true;
+    // What of its body is still to come is not waited for.
+    if (this.#body !== undefined) this.#exchange.endConnection();
     this.#abort?.abort();
   }
 
@@ -131,18 +140,30 @@ async function readBody(exchange: HttpExchange): Promise<Buffer> {
   }
 }
 
-/** `strictTransport`: directives of the Strict-Transport-Security header, if it is to be sent. */
+export interface HttpTransportOptions {
+  /** Directives of the Strict-Transport-Security header, if it is to be sent. */
+  readonly strictTransportSecurity?: readonly string[];
+  /** Patterns of the origins whose pages may speak with the server. */
+  readonly corsAllowedOrigins?: readonly string[];
+  /** How long requests may take that are not long by nature, their bodies included; default one minute. */
+  readonly requestTimeoutMs?: number;
+}
+
 export function httpTransport(
   pipeline: Pipeline,
   clock: Clock,
   random: Random,
-  strictTransport: readonly string[] = [],
-  requestTimeoutMs = 60_000,
+  { strictTransportSecurity = [], corsAllowedOrigins = [], requestTimeoutMs = 60_000 }: HttpTransportOptions = {},
 ): HttpTransport {
-  const strict = strictTransport.join('; ');
+  const strict = strictTransportSecurity.join('; ');
+  const origins = corsAllowedOrigins.length === 0 ? undefined : cors(corsAllowedOrigins);
   const open = new Set<() => void>();
   const told = pipeline.watchers.filter((watcher) => watcher.sent !== undefined);
-  let stopping = false;
+  let isFinishing = false;
+  let isTurningAway = false;
+  let endsLong = false;
+  let underWay = 0;
+  let whenIdle: (() => void) | undefined;
 
   function headersFor(
     request: ApiRequest,
@@ -158,6 +179,8 @@ export function httpTransport(
       headers['X-Kubernetes-PF-FlowSchema-UID'] = request.flow.schema;
       headers['X-Kubernetes-PF-PriorityLevel-UID'] = request.flow.level;
     }
+    const { origin } = request.headers;
+    if (origins !== undefined && typeof origin === 'string') Object.assign(headers, origins.headersFor(origin));
     if (strict !== '') headers['Strict-Transport-Security'] = strict;
     if (length !== undefined) headers['Content-Length'] = String(length);
     if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
@@ -254,7 +277,7 @@ export function httpTransport(
     });
     if (exchange.upgrade !== undefined && wantsWebSocket(request)) {
       void webSocketWatch(exchange.upgrade, answer, form, () => clock.now(), tell);
-      if (stopping || exchange.closed) run.stop();
+      if (endsLong || exchange.closed) run.stop();
       return;
     }
     const stream = exchange.open(200, headersFor(request, watchContentType(form), undefined));
@@ -272,7 +295,7 @@ export function httpTransport(
     };
     stream.onDrain(() => run.drained());
     run.start(sink);
-    if (stopping || exchange.closed) run.stop();
+    if (endsLong || exchange.closed) run.stop();
   }
 
   async function sendLog(
@@ -327,10 +350,21 @@ export function httpTransport(
       exchange.respond(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
       return;
     }
-    if (stopping) {
-      send(exchange, request, statusAnswer(statusError('ServiceUnavailable', 'the server is shutting down').status));
+    if (isTurningAway) {
+      exchange.endConnection();
+      const away = statusError('TooManyRequests', 'the server is shutting down', { retryAfterSeconds: 5 });
+      send(exchange, request, statusAnswer(away.status));
       return;
     }
+    if (origins !== undefined && request.method === 'OPTIONS' && typeof request.headers['origin'] === 'string') {
+      const allowed = origins.headersFor(request.headers['origin']);
+      if (allowed !== undefined) {
+        exchange.respond(204, allowed);
+        return;
+      }
+    }
+    underWay++;
+    if (isFinishing) exchange.endConnection();
     let limitMs: number | undefined;
     try {
       limitMs = timeLimit(request, requestTimeoutMs);
@@ -348,20 +382,42 @@ export function httpTransport(
 
   /** Encoding can refuse (a Table of what has none), too. */
   function finish(exchange: HttpExchange, request: ApiRequest, answer: ApiAnswer): void {
+    // A connection of HTTP/2 lets strangers ask for much at little cost: each is good for one turn (CVE-2023-44487).
+    if (exchange.http === '2' && isStranger(request)) exchange.endConnection();
     try {
       send(exchange, request, answer);
     } catch (error) {
       request.form = fallbackForm(request);
       send(exchange, request, refusalOf(error));
     }
+    underWay--;
+    if (underWay === 0) whenIdle?.();
   }
 
   return {
     serve,
-    stop() {
-      stopping = true;
+    finishing() {
+      isFinishing = true;
+    },
+    turnAway() {
+      isTurningAway = true;
+      isFinishing = true;
+    },
+    async endLong(overMs) {
+      const pauseMs = overMs / Math.max(1, open.size);
+      // New ones may begin meanwhile: they come last, and end with the others.
+      for (const end of open) {
+        if (pauseMs >= 1) await sleep(clock, pauseMs);
+        end();
+      }
+      endsLong = true;
       for (const end of [...open]) end();
     },
+    idle: () =>
+      new Promise((resolve) => {
+        if (underWay === 0) resolve();
+        else whenIdle = resolve;
+      }),
   };
 }
 
@@ -391,6 +447,10 @@ function tellEvents(
   return (bytes) => {
     for (const tell of told) tell(bytes);
   };
+}
+
+function isStranger({ user }: ApiRequest): boolean {
+  return user.name === '' || user.name === 'system:anonymous';
 }
 
 function watchContentType(form: Form): string {
