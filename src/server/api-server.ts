@@ -309,6 +309,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
       await authenticationConfig(options, who, self, clock);
       progress.reached.add('access');
       const { goawayChance = 0 } = options.transport ?? {};
+      const handshakes = deps.metrics?.counter('apiserver_tls_handshake_errors_total', 'TLS handshakes that failed.');
       const listener = await httpListener({
         clock,
         port: options.securePort,
@@ -319,6 +320,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         ...options.transport,
         ...(goawayChance > 0 && { sendsAway: () => random.next() < goawayChance }),
         ...(deps.handed && { handed: deps.handed }),
+        ...(handshakes && { onHandshakeError: () => handshakes.inc() }),
         onExchange: (exchange) => transport.serve(exchange),
         onUpgrade: (message, socket, head) => transport.serve(exchangeOfUpgrade(message, socket, head)),
       });

@@ -39,6 +39,8 @@ export interface HttpListenerOptions {
   /** In place of listening on `host` and `port`. */
   readonly handed?: HandedConnections;
   readonly onExchange: (exchange: HttpExchange) => void;
+  /** A client that came no further than the TLS handshake. */
+  readonly onHandshakeError?: () => void;
   readonly onUpgrade?: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
@@ -150,7 +152,10 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  tls.on('tlsClientError', (_error, socket: TLSSocket) => socket.destroy());
+  tls.on('tlsClientError', (_error, socket: TLSSocket) => {
+    options.onHandshakeError?.();
+    socket.destroy();
+  });
   const { handed } = options;
   const leave = handed?.take((connection) => void tls.emit('connection', connection));
   if (handed === undefined) await listening(tls, options);

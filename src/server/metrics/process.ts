@@ -64,6 +64,14 @@ export function processMetrics({ registry, clock, featureGates }: ProcessMetrics
     const pages = ofProc('/proc/self/statm', /^(\d+) /);
     return pages === undefined ? undefined : pages * 4096;
   });
+  observed(
+    'process_virtual_memory_max_bytes',
+    'gauge',
+    'Addresses that may be in use, in bytes.',
+    () =>
+      // Unlimited is told as the largest number of 64 bits.
+      ofProc('/proc/self/limits', /^Max address space +(\d+)/m) ?? (process.platform === 'linux' ? 2 ** 64 : undefined),
+  );
   observed('process_open_fds', 'gauge', 'Files open.', () => {
     try {
       return readdirSync('/proc/self/fd').length;

@@ -107,6 +107,28 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     'Lists of the newest state that the cache answered.',
     ['fallback', 'group', 'resource', 'success'],
   );
+  const lists = registry.counters('apiserver_storage_list_total', 'Lists, by what answered them.', [
+    'group',
+    'index',
+    'resource',
+    'storage',
+  ]);
+  const returned = registry.counters('apiserver_storage_list_returned_objects_total', 'Objects of lists.', [
+    'group',
+    'resource',
+    'storage',
+  ]);
+  const own = registry.counters('apiserver_selfrequest_total', 'Requests of the server to itself.', [
+    'group',
+    'resource',
+    'subresource',
+    'verb',
+  ]);
+  const deprecated = registry.gauges(
+    'apiserver_requested_deprecated_apis',
+    'Deprecated APIs that somebody has asked for.',
+    ['group', 'removed_release', 'resource', 'subresource', 'version'],
+  );
   const events = registry.counters('apiserver_watch_events_total', 'Events sent to watchers.', [
     'group',
     'resource',
@@ -203,6 +225,15 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
       };
       if (meaning.verb === 'LIST' && code === 200 && (request.query.get('resourceVersion') ?? '') === '')
         consistent.of('false', meaning.group, meaning.resource, 'true').inc();
+      if (request.user.name === 'system:apiserver')
+        own.of(meaning.group, meaning.resource, meaning.subresource, meaning.verb).inc();
+      if ('served' in answer && answer.served?.resource.deprecated !== undefined)
+        deprecated.of(meaning.group, '', meaning.resource, meaning.subresource, meaning.version).set(1);
+      if (answer.type === 'list') {
+        const { group, plural } = answer.served.resource;
+        lists.of(group, '', plural, 'watchcache').inc();
+        returned.of(group, plural, 'watchcache').inc(answer.list.entries.length);
+      }
       const length = Number(request.headers['content-length'] ?? Number.NaN);
       if (length > 0 && writing.has(meaning.verb) && meaning.resource !== '') {
         children.body ??= bodies.of(meaning.group, meaning.resource, meaning.verb.toLowerCase());

@@ -46,7 +46,12 @@ const labelsOf: Readonly<Record<string, string>> = {
   apiserver_request_total: `code,${requestWithDryRun}`,
   apiserver_resource_objects: kind,
   apiserver_response_sizes: request,
+  apiserver_requested_deprecated_apis: 'group,removed_release,resource,subresource,version',
+  apiserver_selfrequest_total: 'group,resource,subresource,verb',
   apiserver_storage_events_received_total: kind,
+  apiserver_storage_list_returned_objects_total: 'group,resource,storage',
+  apiserver_storage_list_total: 'group,index,resource,storage',
+  apiserver_tls_handshake_errors_total: '',
   apiserver_storage_size_bytes: 'storage_cluster_id',
   apiserver_watch_cache_consistent_read_total: 'fallback,group,resource,success',
   apiserver_watch_cache_events_dispatched_total: kind,
@@ -71,6 +76,7 @@ const labelsOf: Readonly<Record<string, string>> = {
   process_resident_memory_bytes: '',
   process_start_time_seconds: '',
   process_virtual_memory_bytes: '',
+  process_virtual_memory_max_bytes: '',
   version_info: 'binary,component,emulation,min_compat',
   watch_cache_capacity: kind,
   workqueue_adds_total: 'name',
@@ -82,6 +88,7 @@ const labelsOf: Readonly<Record<string, string>> = {
 };
 /** Documented, too, but not in the record: there they had no values. */
 const unrecorded: Readonly<Record<string, string>> = {
+  apiserver_requested_deprecated_apis: 'gauge',
   apiserver_flowcontrol_rejected_requests_total: 'counter',
   apiserver_flowcontrol_request_dispatch_no_accommodation_total: 'counter',
 };
@@ -90,6 +97,8 @@ const maybe: ReadonlySet<string> = new Set([
   'process_max_fds',
   'process_open_fds',
   'process_virtual_memory_bytes',
+  'process_virtual_memory_max_bytes',
+  'apiserver_tls_handshake_errors_total',
   'apiserver_flowcontrol_request_wait_duration_seconds',
   'aggregator_unavailable_apiservice',
   'workqueue_retries_total',
@@ -150,6 +159,7 @@ test('names, types and labels are upstream’s', async () => {
     await ask(running.port, { path });
     await ask(running.port, { path: `${path}/a` });
     await ask(running.port, { path: `${path}/none` });
+    await ask(running.port, { path: '/api/v1/namespaces/default/endpoints' });
     await ask(running.port, { path: '/api/v1/strange/things' });
     await ask(running.port, { path, token: 'other-token' });
     await ask(running.port, { path, token: 'wrong' });
