@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { isStatusError } from '../status-error.ts';
 import { decodeCbor, encodeCbor } from './cbor.ts';
 import { decodeBody, encodeBody, mediaTypes, retype } from './media.ts';
-import { parseYaml, writeYaml } from './yaml.ts';
+import { parseYaml } from './yaml.ts';
+import { writeYaml } from './yaml-write.ts';
 
 const yaml = (text: string): unknown => parseYaml(text).value;
 

@@ -7,7 +7,8 @@ import { encodeJson } from './encode.ts';
 import { type ParsedJson, parseJson, plainValue } from './json-parse.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf.ts';
 import { normalize } from './structure.ts';
-import { parseYaml, writeYaml } from './yaml.ts';
+import { parseYaml } from './yaml.ts';
+import { writeYaml } from './yaml-write.ts';
 
 export type MediaType =
   | 'application/json'

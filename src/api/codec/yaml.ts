@@ -4,7 +4,6 @@ import {
   constructFromEvents,
   CORE_SCHEMA,
   defineScalarTag,
-  dump,
   EVENT_ID,
   getScalarValue,
   mergeTag,
@@ -120,9 +119,4 @@ function lineOf(source: string, offset: number): number {
   let line = 1;
   for (let at = source.indexOf('\n'); at >= 0 && at < offset; at = source.indexOf('\n', at + 1)) line++;
   return line;
-}
-
-/** Keys sorted and lists not indented, as upstream writes it. */
-export function writeYaml(value: unknown): string {
-  return dump(value, { schema, noRefs: true, lineWidth: -1, sortKeys: true, seqNoIndent: true });
 }

@@ -1,7 +1,7 @@
 // Owns aggregated discovery (apidiscovery.k8s.io/v2): everything served in one document, with a tag that changes when it does.
 import { createHash } from 'node:crypto';
 import { encodeProtobuf } from '../../api/codec/protobuf.ts';
-import { writeYaml } from '../../api/codec/yaml.ts';
+import { writeYaml } from '../../api/codec/yaml-write.ts';
 import type { ApiServices } from '../aggregation/api-services.ts';
 import type { RemoteDocuments } from '../aggregation/remote-documents.ts';
 import type { RankedGroup } from '../aggregation/order.ts';

@@ -1,6 +1,6 @@
 // Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
 import { encodeCbor } from '../../api/codec/cbor.ts';
-import { writeYaml } from '../../api/codec/yaml.ts';
+import { writeYaml } from '../../api/codec/yaml-write.ts';
 import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import { schemaOf, schemaOfType } from '../../api/schema/builtin.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
