@@ -11,6 +11,9 @@ import type { Progress } from '../cli/progress.ts';
 import type { Client } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import type { KubeconfigEntry } from '../client/kubeconfig.ts';
+import type { SimulatedNodes } from '../kubelet/simulated/simulated-nodes.ts';
+import { simulatedKubelets } from '../kubelet/simulated/simulated-kubelet.ts';
+import type { HttpExchange } from '../wire/http-exchange.ts';
 import type { HostTools } from '../kubelet/host/tools.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -62,6 +65,8 @@ export interface ClusterOptions {
   readonly nodeName?: string;
   /** Upstream flags a component: { 'kube-apiserver': { 'token-auth-file': '/x' } }. Unknown ones are refused. */
   readonly componentArgs?: ComponentArgs;
+  /** Serves metrics.k8s.io (`kubectl top`, autoscalers). Default true. */
+  readonly metricsServer?: boolean;
   /** --controllers of the controller manager. Default ["*"]. */
   readonly controllers?: readonly string[];
   /**
@@ -171,6 +176,10 @@ async function start(options: ClusterOptions): Promise<Cluster> {
       if (!restarts.has(name)) throw new Error('not started');
       return 'ok';
     };
+    // On a virtual clock sockets would take no time at all, or too long.
+    const within = deps.clock instanceof VirtualClock;
+    let metrics: ((exchange: HttpExchange) => void) | undefined;
+    let simulated: SimulatedNodes | undefined;
     const serving = await show.stage('API server', async (detail) => {
       const server: ClusterServer = {
         ...(options.node !== 'real' && { bindAddress: '127.0.0.1' }),
@@ -193,7 +202,12 @@ async function start(options: ClusterOptions): Promise<Cluster> {
         },
       };
       const extra = {
-        actions: kubeletActions({ clock: deps.clock, ...server.kubelet }),
+        extensions: (service: string) => (service === 'kube-system/metrics-server' ? metrics : undefined),
+        actions: kubeletActions({
+          clock: deps.clock,
+          within: simulatedKubelets(() => simulated).dial,
+          ...server.kubelet,
+        }),
         components: { scheduler: runs('kube-scheduler'), 'controller-manager': runs('kube-controller-manager') },
       };
       const workers = workersOf(options);
@@ -225,7 +239,20 @@ async function start(options: ClusterOptions): Promise<Cluster> {
     if (options.node === 'real') await addRealNode(options, settings, address, pki, component, deps, show);
     else if (options.node !== 'none') {
       const count = options.nodes ?? 1;
-      await show.stage(`Simulated nodes: ${count}`, () => startSimulatedNodes({ count }, component, deps));
+      simulated = await show.stage(`Simulated nodes: ${count}`, () => startSimulatedNodes({ count }, component, deps));
+    }
+    if (options.metricsServer !== false) {
+      const loading = import('./components/metrics-server.ts');
+      // Loading takes no virtual time: a run would not be like the one before.
+      if (within) await loading;
+      const usage = {
+        simulated: (node: string) => simulated?.resourceMetrics(node),
+        within,
+        ...settings.metricsServer,
+      };
+      deps.group.run('metrics server', async (signal) =>
+        (await loading).runMetricsServer({ pki, ...usage }, component, deps, (serve) => (metrics = serve), signal),
+      );
     }
     if (options.dataDir !== undefined) {
       const path = snapshotSocket(options.dataDir);

@@ -19,6 +19,7 @@ export interface ComponentSettings {
   readonly kubelet?: Partial<KubeletOptions>;
   readonly kubeProxy?: Partial<KubeProxyOptions>;
   readonly dns?: Partial<DnsServerOptions>;
+  readonly metricsServer?: { readonly resolutionMs?: number };
 }
 
 /** Flags that mean a process of its own, and those whose value the cluster itself has to know. */
@@ -79,6 +80,20 @@ const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
   ],
   'kube-proxy': [...process, 'cluster-cidr', 'hostname-override'],
   dns: [...process, 'bind-address', 'port'],
+  'metrics-server': [
+    ...process,
+    'bind-address',
+    'cert-dir',
+    'kubelet-certificate-authority',
+    'kubelet-client-certificate',
+    'kubelet-client-key',
+    'kubelet-insecure-tls',
+    'kubelet-preferred-address-types',
+    'kubelet-through-api-server',
+    'secure-port',
+    'tls-cert-file',
+    'tls-private-key-file',
+  ],
 };
 
 /**
@@ -121,6 +136,10 @@ export async function readComponentArgs(args: ComponentArgs, random: Random): Pr
   if (args['dns']) {
     const { dnsFlags, dnsSettings } = await import('./alone/dns.ts');
     settings.dns = dnsSettings(flagsOf('dns', dnsFlags)!);
+  }
+  if (args['metrics-server']) {
+    const { metricsServerFlags, metricsServerSettings } = await import('./alone/metrics-server.ts');
+    settings.metricsServer = metricsServerSettings(flagsOf('metrics-server', metricsServerFlags)!);
   }
   return settings;
 }

@@ -19,6 +19,8 @@ export interface ClusterConfig {
   readonly dataDir?: string;
   readonly kubeconfig?: string;
   readonly install?: boolean;
+  /** Serve metrics.k8s.io. Default true. */
+  readonly metricsServer?: boolean;
   readonly serviceSubnet?: string;
   readonly podSubnet?: string;
   /** Upstream flags a component: { 'kube-apiserver': { 'token-auth-file': '/x' } }. */
@@ -75,6 +77,7 @@ const fields: Readonly<Record<keyof ClusterConfig, Check>> = {
   dataDir: isText,
   kubeconfig: isText,
   install: isFlag,
+  metricsServer: isFlag,
   serviceSubnet: isSubnet,
   podSubnet: isSubnet,
   componentArgs: isComponentArgs,

@@ -11,6 +11,7 @@ const components: Readonly<Record<string, string>> = {
   kubelet: 'the node agent, over CRI',
   'kube-proxy': "Services on a node's iptables",
   dns: 'the cluster DNS server',
+  'metrics-server': 'metrics.k8s.io over the usage that kubelets tell',
   etcd: 'the embedded store, served as etcd',
 };
 
@@ -41,6 +42,7 @@ function program(): Command {
     )
     .option('--config <file>', 'YAML of kind Cluster; flags win over it')
     .option('--kubeconfig <file>', "where to add the cluster's context (default: $KUBECONFIG or ~/.kube/config)")
+    .option('--no-metrics-server', 'leave metrics.k8s.io to somebody else')
     .option('--no-install', 'do not install missing host packages')
     .addOption(
       new Option('--log-level <level>', "of the components' logs")

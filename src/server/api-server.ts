@@ -232,6 +232,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     random,
     log: log.child('aggregation'),
     ...(deps.metrics && { metrics: deps.metrics }),
+    ...(deps.extensions && { extensions: deps.extensions }),
     transport: () => self,
   });
   const stages: Stage[] = [

@@ -5,6 +5,7 @@ import type { MetricsRegistry } from '../base/metrics.ts';
 import type { Random } from '../base/random.ts';
 import type { Store } from '../store/store.ts';
 import type { ComponentChecks } from './actions/component-status.ts';
+import type { HttpExchange } from '../wire/http-exchange.ts';
 import type { HandedConnections } from '../wire/http-listener.ts';
 import type { Action } from './action.ts';
 import type { ImagePolicyOptions } from './admission/image-policy.ts';
@@ -163,6 +164,8 @@ export interface ApiServerDeps {
   readonly metrics?: MetricsRegistry;
   /** Connections accepted by another process, in place of a port of its own. */
   readonly handed?: HandedConnections;
+  /** Servers of this process behind Services ("namespace/name"), which API services lead to without sockets. */
+  readonly extensions?: (service: string) => ((exchange: HttpExchange) => void) | undefined;
   /** Handlers of the composition (exec, log, proxy over kubelets); they win over the server's own. */
   readonly actions?: readonly Action[];
   /** How the other components are, for ComponentStatus; default: asked on the well-known ports of this machine. */

@@ -12,6 +12,7 @@ export const rooms: Readonly<Record<string, readonly string[] | '*'>> = {
   cloud: ['base', 'api', 'client'],
   scheduler: ['base', 'api', 'client'],
   kubelet: ['base', 'wire', 'api', 'client'],
+  'metrics-server': ['base', 'wire', 'api', 'client', 'server'],
   proxy: ['base', 'api', 'client'],
   dns: ['base', 'wire', 'api', 'client'],
   cli: ['base', 'wire', 'api', 'client'],

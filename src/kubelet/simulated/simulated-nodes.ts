@@ -17,6 +17,7 @@ import type { Machine } from '../node/machine.ts';
 import type { FrozenPod } from '../pod/pod-words.ts';
 import { type StatusWriter, statusWriter } from '../pod/status-writer.ts';
 import { AddressRange, simulatedNodeAddress } from './addresses.ts';
+import { UsageMeters } from './usage.ts';
 import { simulatedStatus, simulatedTimes, type Stage } from './simulated-pod.ts';
 
 export interface SimulatedNodesOptions {
@@ -45,6 +46,8 @@ export interface SimulatedNodesDeps {
 }
 
 export interface SimulatedNodes {
+  /** What /metrics/resource of that node's kubelet would say; undefined for a node that is not one of these. */
+  resourceMetrics(node: string): string | undefined;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -53,15 +56,18 @@ const defaultCapacity = { cpu: '32', 'ephemeral-storage': '1Ti', memory: '256Gi'
 const registerAtOnce = 32;
 
 export function simulatedNodes(options: SimulatedNodesOptions, deps: SimulatedNodesDeps): SimulatedNodes {
+  let set: SimulatedPods | undefined;
   return {
+    resourceMetrics: (node) => set?.resourceMetrics(node),
     async run(signal) {
       const { client, clock, logger, informers } = deps;
       const group = taskGroup(signal);
       const statuses = statusWriter({ client, clock, logger });
       const agents = options.names.map((name, index) => agentOf(name, index, options, deps));
       const podInformer = informers.informer(pods);
-      const set = new SimulatedPods(options, deps, statuses, podInformer, informers.informer(nodes), group.run);
-      group.run('pods', (inner) => set.run(inner));
+      const own = new SimulatedPods(options, deps, statuses, podInformer, informers.informer(nodes), group.run);
+      set = own;
+      group.run('pods', (inner) => own.run(inner));
       const waiting = agents[Symbol.iterator]();
       for (let lane = 0; lane < registerAtOnce; lane++)
         group.run('register', async (inner) => {
@@ -155,6 +161,9 @@ class SimulatedPods {
   readonly #entries = new Map<string, Entry>();
   readonly #ranges = new Map<string, AddressRange>();
   readonly #own: ReadonlyMap<string, string>;
+  readonly #byNode = new Map<string, Set<Entry>>();
+  readonly #meters = new Map<string, UsageMeters>();
+  readonly #sinceMs: number;
 
   constructor(
     options: SimulatedNodesOptions,
@@ -171,6 +180,15 @@ class SimulatedPods {
     this.#nodes = nodeInformer;
     this.#background = background;
     this.#own = new Map(options.names.map((name, index) => [name, simulatedNodeAddress(index + 1)]));
+    this.#sinceMs = deps.clock.now();
+  }
+
+  resourceMetrics(node: string): string | undefined {
+    if (!this.#own.has(node)) return undefined;
+    let meters = this.#meters.get(node);
+    if (meters === undefined) this.#meters.set(node, (meters = new UsageMeters(this.#sinceMs)));
+    const running = [...(this.#byNode.get(node) ?? [])].filter(({ stage }) => stage === 'running');
+    return meters.text(running, this.#deps.clock.now());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -191,6 +209,7 @@ class SimulatedPods {
   #seen(pod: FrozenPod): void {
     if (!this.#own.has(pod.spec.nodeName ?? '')) return;
     const entry = this.#entries.get(pod.metadata.uid) ?? this.#open(pod);
+    if (entry.stage === 'running') this.#meters.get(pod.spec.nodeName!)?.settle(entry, this.#deps.clock.now());
     entry.pod = pod;
     if (pod.metadata.deletionTimestamp) this.#end(entry);
   }
@@ -208,6 +227,9 @@ class SimulatedPods {
       isEnding: false,
     };
     this.#entries.set(pod.metadata.uid, entry);
+    const there = this.#byNode.get(pod.spec.nodeName!);
+    if (there === undefined) this.#byNode.set(pod.spec.nodeName!, new Set([entry]));
+    else there.add(entry);
     if (podIP) this.#range(pod.spec.nodeName!)?.claim(podIP);
     const times = simulatedTimes(pod, this.#options.startMs ?? 0, this.#options.jobMs ?? 1000);
     if (entry.stage === 'waiting') this.#after(entry, times.startMs, () => this.#start(entry));
@@ -266,6 +288,7 @@ class SimulatedPods {
     if (!entry) return;
     entry.timer?.cancel();
     this.#entries.delete(pod.metadata.uid);
+    this.#byNode.get(pod.spec.nodeName!)?.delete(entry);
     if (entry.ip) this.#ranges.get(pod.spec.nodeName!)?.free(entry.ip);
   }
 

@@ -28,6 +28,10 @@ const components: Readonly<Record<string, () => Promise<Loaded>>> = {
   'kube-proxy': () =>
     import('../alone/kube-proxy.ts').then((module) => loaded(module.kubeProxyFlags, module.runKubeProxyAlone)),
   etcd: () => import('../alone/etcd.ts').then((module) => loaded(module.etcdFlags, module.runEtcd)),
+  'metrics-server': () =>
+    import('../alone/metrics-server.ts').then((module) =>
+      loaded(module.metricsServerFlags, module.runMetricsServerAlone),
+    ),
   dns: () => import('../alone/dns.ts').then((module) => loaded(module.dnsFlags, module.runDnsAlone)),
 };
 

@@ -72,6 +72,7 @@ async function run(
     searchPath: environment.variables['PATH'] ?? '',
     nodeName: hostname().toLowerCase(),
     componentArgs: config.componentArgs ?? {},
+    metricsServer: config.metricsServer ?? true,
     logs: logs.of,
     progress: show,
   });
@@ -96,10 +97,11 @@ async function run(
 
 /** Flags win over the file; a flag's default must not. */
 function withoutDefaults(given: ClusterConfig, fromFile: ClusterConfig): ClusterConfig {
-  const { install, ...rest } = given;
+  const { install, metricsServer, ...rest } = given;
   return {
     ...rest,
     ...((fromFile.install === undefined || install === false) && { install }),
+    ...((fromFile.metricsServer === undefined || metricsServer === false) && { metricsServer }),
   };
 }
 

@@ -67,7 +67,7 @@ export async function startApiServer(
   pki: Pki,
   store: Store,
   { clock, random, logs, group }: ControlPlaneDeps,
-  extra: Pick<ApiServerDeps, 'actions' | 'components'> = {},
+  extra: Pick<ApiServerDeps, 'actions' | 'components' | 'extensions'> = {},
 ): Promise<ServingServer> {
   const make = (securePort: number) =>
     apiServer(

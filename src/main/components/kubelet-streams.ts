@@ -1,6 +1,7 @@
 // Owns how the API server of a composition reaches kubelets and pods: exec, logs, port-forward and proxies.
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { simulatedNodeAddresses } from '../../kubelet/simulated/addresses.ts';
 import type { Action } from '../../server/action.ts';
@@ -23,16 +24,20 @@ export interface KubeletAccess {
   readonly addressTypes?: readonly string[];
   /** The range of pods' addresses when all nodes are simulated: nothing listens there, and nobody may be asked. */
   readonly simulatedPods?: string;
+  /** A connection within the process, for nodes that have no other. */
+  readonly within?: (node: string) => Duplex | undefined;
 }
 
 /** For `ApiServerDeps.actions`. */
 export function kubeletActions(access: KubeletAccess): Action[] {
-  const { addressTypes, simulatedPods, ...tls } = access;
+  const { addressTypes, simulatedPods, within, ...tls } = access;
   const dialKubelet = tlsKubeletDialer(tls);
   const dialPod = tcpBackendDialer(access.clock);
   const podRange = rangeOf(simulatedPods);
   const kubelets = {
     dial: async (kubelet: KubeletAddress) => {
+      const here = within?.(kubelet.nodeName);
+      if (here !== undefined) return here;
       if (isWithin(simulatedNodeRange, kubelet.host))
         throw new Error(`node ${kubelet.nodeName} is simulated: it runs no containers`);
       return dialKubelet(kubelet);

@@ -2,7 +2,7 @@
 import { nodes } from '../../api/generated/resources.ts';
 import { deferred, taskGroup } from '../../base/task-group.ts';
 import { informerFactory } from '../../client/informer-factory.ts';
-import { simulatedNodes } from '../../kubelet/simulated/simulated-nodes.ts';
+import { simulatedNodes, type SimulatedNodes } from '../../kubelet/simulated/simulated-nodes.ts';
 import type { ComponentOf, ControlPlaneDeps } from './control-plane.ts';
 
 export interface SimulatedOptions {
@@ -17,7 +17,7 @@ export async function startSimulatedNodes(
   { count, prefix = 'node' }: SimulatedOptions,
   component: ComponentOf,
   { group }: ControlPlaneDeps,
-): Promise<void> {
+): Promise<SimulatedNodes> {
   const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   const deps = component('kubelet', { name: 'system:k8ts:simulated-nodes', groups: ['system:masters'] });
   const informers = informerFactory(deps.client, deps);
@@ -39,4 +39,5 @@ export async function startSimulatedNodes(
   });
   await Promise.race([registered.promise, group.done]);
   unlisten();
+  return self;
 }

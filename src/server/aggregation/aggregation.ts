@@ -6,7 +6,7 @@ import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { Random } from '../../base/random.ts';
 import type { TaskGroup } from '../../base/task-group.ts';
 import type { Transport } from '../../client/transport.ts';
-import type { ApiServerOptions } from '../options.ts';
+import type { ApiServerDeps, ApiServerOptions } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
 import { type ApiServices, apiServices, type Service } from './api-services.ts';
 import { availabilityKeeper } from './availability-keeper.ts';
@@ -22,6 +22,7 @@ export interface AggregationDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: MetricsRegistry;
+  readonly extensions?: ApiServerDeps['extensions'];
   /** The server's own; called when there are requests to make. */
   readonly transport: () => Transport;
 }
@@ -39,7 +40,7 @@ export interface Aggregation {
 
 export function aggregation(
   { requestHeader, proxyClient, aggregatorRouting = false }: ApiServerOptions,
-  { catalog, clock, random, log, metrics = metricsRegistry(), transport }: AggregationDeps,
+  { catalog, clock, random, log, metrics = metricsRegistry(), extensions, transport }: AggregationDeps,
 ): Aggregation {
   const cache = catalog.cache('apiregistration.k8s.io', 'apiservices');
   const services = apiServices(catalog, cache);
@@ -49,6 +50,7 @@ export function aggregation(
     random,
     byEndpoints: aggregatorRouting,
     ...(proxyClient && { clientCertificate: proxyClient }),
+    ...(extensions && { extensions }),
   });
   const shared = { clock, metrics, log };
   const late: Transport = {

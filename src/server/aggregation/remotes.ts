@@ -9,7 +9,9 @@ import type { Clock } from '../../base/clock.ts';
 import { randomInteger } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';
 import type { Catalog } from '../served/served.ts';
+import type { ApiServerDeps } from '../options.ts';
 import type { Service } from './api-services.ts';
+import { askWithin } from './within.ts';
 import { type Address, resolveService, Unresolvable } from './resolve.ts';
 
 export interface RemoteRequest {
@@ -38,6 +40,7 @@ export interface RemotesOptions {
   readonly clientCertificate?: () => { readonly certificate: string; readonly key: string } | undefined;
   /** --enable-aggregator-routing. */
   readonly byEndpoints: boolean;
+  readonly extensions?: ApiServerDeps['extensions'];
 }
 
 export interface Remotes {
@@ -56,7 +59,8 @@ const maxTries = 3;
 const maxSockets = 1000;
 const maxHeaderBytes = 64 * 1024;
 
-export function remotes({ catalog, clock, random, clientCertificate, byEndpoints }: RemotesOptions): Remotes {
+export function remotes(options: RemotesOptions): Remotes {
+  const { catalog, clock, random, clientCertificate, byEndpoints, extensions } = options;
   // The agent keeps connections apart by address, certificates and authorities.
   const agent = new Agent({ keepAlive: true, maxTotalSockets: maxSockets, maxFreeSockets: 64 });
 
@@ -141,8 +145,15 @@ export function remotes({ catalog, clock, random, clientCertificate, byEndpoints
     throw failure;
   }
 
+  const here = ({ spec }: Service) => extensions?.(`${spec.service?.namespace ?? ''}/${spec.service?.name ?? ''}`);
+
   return {
-    ask: (service, request) => eachAddress(service, (address) => once(address, service, request)),
+    ask(service, request) {
+      const serve = here(service);
+      return serve === undefined
+        ? eachAddress(service, (address) => once(address, service, request))
+        : askWithin(serve, request, clientCertificate?.()?.certificate);
+    },
     dial: (service) => eachAddress(service, (address) => dialed({ ...tlsOf(service), ...address }, clock)),
     hostOf,
     close: () => agent.destroy(),

@@ -29,7 +29,8 @@ export interface WebhookAuthorizerOptions {
 const conditionBudget = 2_500_000;
 const rememberLimit = 4096;
 
-function specOf({
+/** Attributes as the spec of a SubjectAccessReview. */
+export function accessReviewSpec({
   user,
   verb,
   isResource,
@@ -131,7 +132,7 @@ export function webhookAuthorizer(
     name: options.name,
     hasNoRules: true,
     decide(attributes) {
-      const spec = specOf(attributes);
+      const spec = accessReviewSpec(attributes);
       const asked = conditions.length === 0 ? true : isAsked(spec);
       if (asked === 'error') return failed;
       if (!asked) return 'no opinion';

@@ -13,6 +13,7 @@ import {
 import type { Catalog } from '../served/served.ts';
 import type { Stage } from '../pipeline.ts';
 
+const handedOn: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
 
 /** `cbor`: the feature gate CBORServingAndStorage, off by default as in 1.37. */
@@ -23,6 +24,8 @@ export function negotiateStage(catalog: Catalog, cbor = false): Stage {
     name: 'negotiate',
     run(request) {
       if (!request.info.isResource || request.peer.user !== undefined) return;
+      // What answers there is no object, and not ours to choose the form of.
+      if (handedOn.has(request.info.subresource)) return;
       if (cbor) request.cbor = true;
       const { group, version, resource } = request.info;
       const isCustom = catalog.find(group, version, resource)?.custom === true;
