@@ -106,16 +106,18 @@ class Checker {
       case 'map': {
         const keys = expr.entries.map(({ key }) => this.check(key, scope));
         const values = expr.entries.map(({ value, isOptional }) => this.#inner(value, isOptional, scope));
-        this.#alike(
-          expr.entries.map(({ key }) => key),
-          keys,
-          'map key',
-        );
-        this.#alike(
-          expr.entries.map(({ value }) => value),
-          values,
-          'map value',
-        );
+        if (!this.#free.has(expr)) {
+          this.#alike(
+            expr.entries.map(({ key }) => key),
+            keys,
+            'map key',
+          );
+          this.#alike(
+            expr.entries.map(({ value }) => value),
+            values,
+            'map value',
+          );
+        }
         return map(this.#join(keys), this.#join(values));
       }
       case 'struct':
@@ -131,9 +133,9 @@ class Checker {
 
   /** Also the lists within. */
   #setFree(expr: Expr): void {
-    if (expr.kind !== 'list') return;
+    if (expr.kind !== 'list' && expr.kind !== 'map') return;
     this.#free.add(expr);
-    for (const { value } of expr.items) this.#setFree(value);
+    for (const { value } of expr.kind === 'list' ? expr.items : expr.entries) this.#setFree(value);
   }
 
   /** Kubernetes takes no literals of mixed types, unless they say dyn(). */
@@ -290,7 +292,7 @@ class Checker {
   }
 
   #struct(expr: Extract<Expr, { kind: 'struct' }>, scope: Scope | undefined): CelType {
-    const type = this.#declarations.structType?.(expr.typeName);
+    const type = this.#declarations.structType?.(expr.typeName) ?? wellKnown.get(expr.typeName);
     for (const { name, value, isOptional } of expr.fields) {
       const given = this.#inner(value, isOptional, scope);
       if (type?.kind !== 'struct') continue;
@@ -302,7 +304,8 @@ class Checker {
           `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(given)}'`,
         );
     }
-    return type ?? this.#undeclared(expr, expr.typeName);
+    if (type !== undefined) return wellKnownTypes.get(expr.typeName) ?? type;
+    return this.#undeclared(expr, expr.typeName);
   }
 
   #comprehension(expr: Extract<Expr, { kind: 'comprehension' }>, scope: Scope | undefined): CelType {
@@ -360,6 +363,18 @@ function hasDyn(type: CelType): boolean {
       return false;
   }
 }
+
+/** Messages that every expression may build. */
+const wellKnown: ReadonlyMap<string, CelType> = new Map(
+  ['google.protobuf.Timestamp', 'google.protobuf.Duration'].map((name) => [
+    name,
+    { kind: 'struct', name, field: (field) => (field === 'seconds' || field === 'nanos' ? int : undefined) },
+  ]),
+);
+const wellKnownTypes: ReadonlyMap<string, CelType> = new Map([
+  ['google.protobuf.Timestamp', { kind: 'timestamp' }],
+  ['google.protobuf.Duration', { kind: 'duration' }],
+]);
 
 /** Type names are values: `type(x) == int`. */
 export const typeNames: ReadonlyMap<string, CelType> = new Map(

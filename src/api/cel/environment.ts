@@ -15,6 +15,7 @@ import { semvers } from './library/semvers.ts';
 import { strings } from './library/strings.ts';
 import { times } from './library/times.ts';
 import { urls } from './library/urls.ts';
+import { checkLiterals } from './literals.ts';
 import { parse } from './parser.ts';
 import type { CelType } from './types.ts';
 
@@ -65,6 +66,7 @@ export function environment({ variables, libraries = [], structType }: Environme
     compile(source) {
       const expr = parse(source);
       const checked = check(source, expr, declarations);
+      checkLiterals(source, expr, checked);
       return { source, expr, checked, type: checked.type, ...compile(checked) };
     },
   };

@@ -1,223 +1,303 @@
 // Owns what an expression may cost before it is run: bounds from the sizes that declarations promise. Evaluates nothing.
 import type { Expr } from './ast.ts';
+import { type Argument, add, callEstimate, fixed, multiply, union, unknown } from './cost-estimates.ts';
+import { listCost, mapCost, structCost } from './costs.ts';
 import type { CompiledExpression } from './environment.ts';
-import type { Overload, SizeRange } from './functions.ts';
-import type { CelType } from './types.ts';
+import type { SizeRange } from './functions.ts';
+import { type CelType, dyn } from './types.ts';
 
 /** What is known of the values that a variable may have. */
 export interface Declared {
-  /** Characters, bytes or elements at most; Infinity where nothing bounds it. */
+  /** Characters, bytes or elements at most; Infinity where nothing bounds it, 0 for what has none (numbers, objects). */
   readonly maxElements: number;
   readonly element?: Declared;
   readonly fields?: ReadonlyMap<string, Declared>;
 }
 
-interface Estimate {
-  readonly cost: SizeRange;
-  /** undefined: nothing is known. */
-  readonly size: SizeRange | undefined;
-  readonly declared: Declared | undefined;
+/** The most and the least that one evaluation costs. `root`: what is known of the variables. */
+export function estimateCost(compiled: CompiledExpression, root: Declared): SizeRange {
+  return new Estimator(compiled, root).cost(compiled.expr, undefined);
 }
 
-interface Scope {
+/** Where a value stands below a variable, the variable's name first. Loops over what stands nowhere have no such name. */
+type Path = readonly string[];
+
+/** Sizes of a list's or map's keys (of lists: nothing) and values. */
+interface Entries {
+  readonly isList: boolean;
+  readonly key: SizeRange;
+  readonly value: SizeRange;
+}
+
+interface Local {
   readonly name: string;
-  readonly estimate: Pick<Estimate, 'size' | 'declared'>;
-  readonly outer: Scope | undefined;
+  readonly path: Path;
+  readonly size: SizeRange | undefined;
+  readonly entries: Entries | undefined;
+  readonly outer: Scope;
 }
 
-const fixed = (value: number): SizeRange => ({ min: value, max: value });
-const nothing = fixed(0);
-const unknown: SizeRange = { min: 0, max: Number.POSITIVE_INFINITY };
+type Scope = Local | undefined;
+
 const one = fixed(1);
-
-const add = (...ranges: readonly SizeRange[]): SizeRange => ({
-  min: ranges.reduce((sum, { min }) => sum + min, 0),
-  max: ranges.reduce((sum, { max }) => sum + max, 0),
-});
-/** Nothing times anything is nothing, also without bound. */
-const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
-const multiply = (a: SizeRange, b: SizeRange): SizeRange => ({ min: times(a.min, b.min), max: times(a.max, b.max) });
-const union = (a: SizeRange, b: SizeRange): SizeRange => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) });
-
-/** The most and the least that one evaluation costs. `declared`: what is known of the variables. */
-export function estimateCost(
-  compiled: CompiledExpression,
-  declared: (variable: string) => Declared | undefined,
-): SizeRange {
-  return new Estimator(compiled, declared).estimate(compiled.expr, undefined).cost;
-}
-
-const scalarKinds: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'timestamp', 'duration', 'null']);
+const nothing = fixed(0);
+const noEntry: SizeRange = { min: Number.POSITIVE_INFINITY, max: 0 };
 
 class Estimator {
   readonly #compiled: CompiledExpression;
-  readonly #declared: (variable: string) => Declared | undefined;
+  readonly #root: Declared;
+  readonly #paths = new Map<Expr, Path>();
+  readonly #sizes = new Map<Expr, SizeRange>();
+  readonly #entries = new Map<Expr, Entries>();
 
-  constructor(compiled: CompiledExpression, declared: (variable: string) => Declared | undefined) {
+  constructor(compiled: CompiledExpression, root: Declared) {
     this.#compiled = compiled;
-    this.#declared = declared;
+    this.#root = root;
   }
 
-  estimate(expr: Expr, scope: Scope | undefined): Estimate {
+  cost(expr: Expr, scope: Scope): SizeRange {
+    const qualified = expr.kind === 'select' ? this.#compiled.checked.variables.get(expr) : undefined;
+    if (qualified !== undefined) {
+      this.#paths.set(expr, [qualified]);
+      return one;
+    }
     switch (expr.kind) {
       case 'literal':
-        return { cost: nothing, size: literalSize(expr.literal.value), declared: undefined };
+        return nothing;
       case 'ident':
-        return this.#ident(expr.name, scope);
-      case 'select': {
-        const operand = this.estimate(expr.operand, scope);
-        const declared = operand.declared?.fields?.get(expr.field) ?? operand.declared?.element;
-        const cost = expr.isTest ? operand.cost : add(operand.cost, one);
-        return { cost, size: expr.isTest ? one : sizeOf(declared), declared };
-      }
+        this.#paths.set(expr, localOf(expr.name, scope)?.path ?? [expr.name]);
+        return one;
+      case 'select':
+        return this.#select(expr, scope);
       case 'call':
-        return this.#call(expr, scope);
-      case 'list': {
-        const parts = expr.items.map(({ value }) => this.estimate(value, scope));
-        return {
-          cost: add(fixed(10), ...parts.map(({ cost }) => cost)),
-          size: fixed(parts.length),
-          declared: undefined,
-        };
-      }
-      case 'map': {
-        const parts = expr.entries.flatMap(({ key, value }) => [
-          this.estimate(key, scope),
-          this.estimate(value, scope),
-        ]);
-        return {
-          cost: add(fixed(30), ...parts.map(({ cost }) => cost)),
-          size: fixed(expr.entries.length),
-          declared: undefined,
-        };
-      }
-      case 'struct': {
-        const parts = expr.fields.map(({ value }) => this.estimate(value, scope));
-        return { cost: add(fixed(40), ...parts.map(({ cost }) => cost)), size: undefined, declared: undefined };
-      }
+        return expr.name === 'dyn' ? this.#dyn(expr, scope) : this.#call(expr, scope);
+      case 'list':
+        return this.#list(expr, scope);
+      case 'map':
+        return this.#map(expr, scope);
+      case 'struct':
+        return add(fixed(structCost), ...expr.fields.map(({ value }) => this.cost(value, scope)));
       case 'comprehension':
         return this.#comprehension(expr, scope);
       case 'let': {
-        const value = this.estimate(expr.value, scope);
-        const body = this.estimate(expr.body, { name: expr.variable, estimate: value, outer: scope });
-        return { ...body, cost: add(value.cost, body.cost) };
+        // Upstream writes it as a loop over an empty list.
+        const value = this.cost(expr.value, scope);
+        const body = this.cost(expr.body, this.#bound(expr.variable, expr.value, scope));
+        this.#copySizes(expr, expr.body, scope);
+        return add(fixed(listCost), value, body);
       }
     }
   }
 
-  #ident(name: string, scope: Scope | undefined): Estimate {
-    for (let at = scope; at !== undefined; at = at.outer) if (at.name === name) return { ...at.estimate, cost: one };
-    const declared = this.#declared(name);
-    return { cost: one, size: sizeOf(declared), declared };
+  #type(expr: Expr): CelType {
+    return this.#compiled.checked.typeOf.get(expr) ?? dyn;
   }
 
-  #comprehension(expr: Extract<Expr, { kind: 'comprehension' }>, scope: Scope | undefined): Estimate {
-    const range = this.estimate(expr.range, scope);
-    const initial = this.estimate(expr.initial, scope);
-    const isMap = this.#compiled.checked.typeOf.get(expr.range)?.kind === 'map';
-    const count = range.size ?? unknown;
-    const element = { size: sizeOf(range.declared?.element), declared: range.declared?.element };
-    const key = { size: one, declared: undefined };
-    const isPair = expr.variables.length === 2;
-    // What is collected grows to no more than what is walked.
-    const growing =
-      expr.initial.kind === 'list' && expr.initial.items.length === 0 ? { min: 0, max: count.max } : initial.size;
-    const result: Scope = { name: expr.accumulator, estimate: { size: growing, declared: undefined }, outer: scope };
-    let inner: Scope = { name: expr.variables[0], estimate: isPair || isMap ? key : element, outer: result };
-    if (expr.variables[1] !== undefined) inner = { name: expr.variables[1], estimate: element, outer: inner };
-    const condition = this.estimate(expr.condition, inner);
-    const step = this.estimate(expr.step, inner);
-    const last = this.estimate(expr.result, result);
+  #path(expr: Expr, scope: Scope): Path {
+    if (expr.kind === 'ident') {
+      const local = localOf(expr.name, scope);
+      if (local !== undefined) return local.path;
+    }
+    return this.#paths.get(expr) ?? [];
+  }
+
+  /** What is declared of the place; undefined when it is none. */
+  #declared(path: Path): SizeRange | undefined {
+    if (path.length === 0) return undefined;
+    let node: Declared = this.#root;
+    for (const name of path.slice(1)) {
+      let next: Declared | undefined;
+      if (name === '@items' || name === '@values') next = node.element;
+      else if (name === '@keys') next = node.element === undefined ? undefined : { maxElements: 0 };
+      else next = node.fields?.get(name);
+      if (next === undefined) return undefined;
+      node = next;
+    }
+    return { min: 0, max: node.maxElements };
+  }
+
+  #size(expr: Expr, scope: Scope): SizeRange | undefined {
+    const known = this.#sizes.get(expr) ?? writtenSize(expr) ?? this.#declared(this.#path(expr, scope));
+    if (known !== undefined) return known;
+    if (isScalar(this.#type(expr))) return one;
+    return expr.kind === 'ident' ? localOf(expr.name, scope)?.size : undefined;
+  }
+
+  #entriesOf(expr: Expr, scope: Scope): Entries | undefined {
+    return this.#entries.get(expr) ?? (expr.kind === 'ident' ? localOf(expr.name, scope)?.entries : undefined);
+  }
+
+  #copySizes(to: Expr, from: Expr, scope: Scope): void {
+    const size = this.#size(from, scope);
+    if (size !== undefined) this.#sizes.set(to, size);
+    const entries = this.#entriesOf(from, scope);
+    if (entries !== undefined) this.#entries.set(to, entries);
+  }
+
+  #select(expr: Extract<Expr, { kind: 'select' }>, scope: Scope): SizeRange {
+    const operand = this.cost(expr.operand, scope);
+    if (expr.isTest) return operand;
+    if (expr.isOptional) return add(operand, one);
+    this.#paths.set(expr, [...this.#path(expr.operand, scope), expr.field]);
+    const { kind } = this.#type(expr.operand);
+    return kind === 'map' || kind === 'struct' || kind === 'param' ? add(operand, one) : operand;
+  }
+
+  #dyn(expr: Extract<Expr, { kind: 'call' }>, scope: Scope): SizeRange {
+    const cost = this.cost(expr.args[0]!, scope);
+    this.#copySizes(expr, expr.args[0]!, scope);
+    return add(one, cost);
+  }
+
+  #list(expr: Extract<Expr, { kind: 'list' }>, scope: Scope): SizeRange {
+    const costs = expr.items.map(({ value }) => this.cost(value, scope));
+    const value = expr.items.map((item) => this.#size(item.value, scope) ?? unknown).reduce(union, noEntry);
+    this.#entries.set(expr, { isList: true, key: one, value: expr.items.length === 0 ? nothing : value });
+    return add(fixed(listCost), ...costs);
+  }
+
+  #map(expr: Extract<Expr, { kind: 'map' }>, scope: Scope): SizeRange {
+    const costs = expr.entries.flatMap(({ key, value }) => [this.cost(key, scope), this.cost(value, scope)]);
+    const sizes = (of: 'key' | 'value'): SizeRange =>
+      expr.entries.length === 0
+        ? nothing
+        : expr.entries.map((entry) => this.#size(entry[of], scope) ?? unknown).reduce(union, noEntry);
+    this.#entries.set(expr, { isList: false, key: sizes('key'), value: sizes('value') });
+    return add(fixed(mapCost), ...costs);
+  }
+
+  #bound(name: string, value: Expr, outer: Scope): Local {
     return {
-      cost: add(range.cost, initial.cost, multiply(count, add(condition.cost, step.cost)), last.cost),
-      size: last.size,
-      declared: undefined,
+      name,
+      path: this.#path(value, outer),
+      size: this.#size(value, outer),
+      entries: this.#entriesOf(value, outer),
+      outer,
     };
   }
 
-  #call(expr: Extract<Expr, { kind: 'call' }>, scope: Scope | undefined): Estimate {
+  /** A loop's variable. `first`: the only one, or that of indexes and keys. */
+  #looped(name: string, range: Expr, part: 'only' | 'first' | 'second', scope: Scope, outer: Scope): Local {
+    const entries = this.#entriesOf(range, scope);
+    const isList = entries?.isList ?? this.#type(range).kind === 'list';
+    const isValue = part === 'second' || (part === 'only' && isList);
+    const step = isValue ? (isList ? '@items' : '@values') : isList ? '@indices' : '@keys';
+    return {
+      name,
+      path: [...this.#path(range, scope), step],
+      size: isValue ? entries?.value : entries?.key,
+      entries: undefined,
+      outer,
+    };
+  }
+
+  #comprehension(expr: Extract<Expr, { kind: 'comprehension' }>, scope: Scope): SizeRange {
+    const { range, initial, variables } = expr;
+    const before = add(this.cost(range, scope), this.cost(initial, scope));
+    const withResult = this.#bound(expr.accumulator, initial, scope);
+    let inner: Scope = this.#looped(variables[0], range, variables.length === 2 ? 'first' : 'only', scope, withResult);
+    if (variables[1] !== undefined) inner = this.#looped(variables[1], range, 'second', scope, inner);
+    const turn = add(this.cost(expr.condition, inner), this.cost(expr.step, inner));
+    const count = this.#size(range, scope) ?? unknown;
+    const last = this.cost(expr.result, withResult);
+    if (initial.kind === 'literal') this.#copySize(expr, initial, scope);
+    else if (initial.kind === 'list' || initial.kind === 'map') {
+      this.#sizes.set(expr, count);
+      const entries = this.#entriesOf(expr.step, inner);
+      if (entries !== undefined) this.#entries.set(expr, entries);
+    }
+    return add(before, multiply(count, turn), last);
+  }
+
+  #copySize(to: Expr, from: Expr, scope: Scope): void {
+    const size = this.#size(from, scope);
+    if (size !== undefined) this.#sizes.set(to, size);
+  }
+
+  #argument(expr: Expr, scope: Scope): Argument {
+    const type = this.#type(expr);
+    const path = this.#path(expr, scope);
+    const isResult = path[0]?.startsWith('@result') === true;
+    return {
+      type,
+      size: this.#size(expr, scope),
+      element: path.length === 0 || isResult ? undefined : this.#declared([...path, '@items']),
+      literal: expr.kind === 'literal' ? expr.literal : undefined,
+    };
+  }
+
+  #call(expr: Extract<Expr, { kind: 'call' }>, scope: Scope): SizeRange {
     const overloads = this.#compiled.checked.overloads.get(expr) ?? [];
     const operands =
       expr.target === undefined || overloads[0]?.isMember === false ? expr.args : [expr.target, ...expr.args];
-    const parts = operands.map((operand) => this.estimate(operand, scope));
-    const costs = parts.map(({ cost }) => cost);
-    switch (expr.name) {
-      case '_&&_':
-      case '_||_':
-        return { cost: { min: costs[0]!.min, max: costs[0]!.max + costs[1]!.max }, size: one, declared: undefined };
-      case '_?_:_':
-        return {
-          cost: add(costs[0]!, union(costs[1]!, costs[2]!)),
-          size: union(parts[1]!.size ?? unknown, parts[2]!.size ?? unknown),
-          declared: parts[1]!.declared ?? parts[2]!.declared,
-        };
-      case '_[_]':
-      case '_[?_]': {
-        const declared = parts[0]!.declared?.element;
-        return { cost: add(one, ...costs), size: sizeOf(declared) ?? one, declared };
-      }
-      case 'dyn':
-        return { ...parts[0]!, cost: add(one, ...costs) };
-      default: {
-        const types = operands.map((operand) => this.#compiled.checked.typeOf.get(operand));
-        const sizes = parts.map(({ size }, at) => (isScalar(types[at]) ? one : (size ?? unknown)));
-        const own =
-          overloads.length === 0
-            ? [{ cost: one, size: undefined }]
-            : overloads.map((overload) => callEstimate(overload, sizes, parts));
-        const cost = own.map(({ cost: each }) => each).reduce(union);
-        const size = own.some((each) => each.size === undefined)
-          ? undefined
-          : own.map((each) => each.size!).reduce(union);
-        const [only] = operands;
-        // A range whose length is written down is as long as it says.
-        if (expr.name === 'range' && only?.kind === 'literal' && typeof only.literal.value === 'bigint')
-          return {
-            cost: add(cost, ...costs),
-            size: fixed(Math.max(0, Number(only.literal.value))),
-            declared: undefined,
-          };
-        return {
-          cost: add(cost, ...costs),
-          size,
-          declared: expr.name === 'value' || expr.name === 'orValue' ? parts[0]!.declared : undefined,
-        };
-      }
+    const costs = operands.map((operand) => this.cost(operand, scope));
+    if (expr.name === '_&&_' || expr.name === '_||_') {
+      this.#sizes.set(expr, one);
+      return { min: costs[0]!.min, max: costs[0]!.max + costs[1]!.max };
     }
+    if (expr.name === '_?_:_') return this.#conditional(expr, costs, scope);
+    const args = operands.map((operand) => this.#argument(operand, scope));
+    const all = overloads.map((overload) => callEstimate(overload, args));
+    const cost = all.length === 0 ? one : all.map((each) => each.cost).reduce(union);
+    const sizes = all.flatMap(({ resultSize }) => (resultSize === undefined ? [] : [resultSize]));
+    let size = sizes.length === 0 ? undefined : sizes.reduce(union);
+    if (expr.name === '_[_]') {
+      const isList = overloads.at(-1)?.params[0]?.kind === 'list';
+      this.#paths.set(expr, [...this.#path(operands[0]!, scope), isList ? '@items' : '@values']);
+      size = this.#entriesOf(operands[0]!, scope)?.value;
+    } else if (expr.name === '_+_') this.#joinEntries(expr, operands, scope);
+    size ??= this.#size(expr, scope);
+    if (size !== undefined) this.#sizes.set(expr, size);
+    return add(cost, ...costs);
+  }
+
+  #conditional(
+    expr: Extract<Expr, { kind: 'call' }>,
+    [condition, yes, no]: readonly SizeRange[],
+    scope: Scope,
+  ): SizeRange {
+    const [, left, right] = expr.args;
+    const known = (part: Expr): SizeRange => this.#size(part, scope) ?? unknown;
+    this.#sizes.set(expr, union(known(left!), known(right!)));
+    this.#joinEntries(expr, [left!, right!], scope);
+    return add(condition!, union(yes!, no!));
+  }
+
+  /** What either part holds, the whole may hold. */
+  #joinEntries(whole: Expr, [left, right]: readonly Expr[], scope: Scope): void {
+    const [x, y] = [this.#entriesOf(left!, scope), this.#entriesOf(right!, scope)];
+    if (x === undefined || y === undefined) return;
+    this.#entries.set(whole, { isList: y.isList, key: union(x.key, y.key), value: union(x.value, y.value) });
   }
 }
 
-function callEstimate(
-  overload: Overload,
-  sizes: readonly SizeRange[],
-  parts: readonly Estimate[],
-): { cost: SizeRange; size: SizeRange | undefined } {
-  const elements = parts.map(({ declared }) => sizeOf(declared?.element));
-  const given = overload.estimate?.(sizes, elements);
-  const cost = given?.cost ?? one;
-  return { cost, size: given?.resultSize ?? (isScalar(overload.result) ? one : undefined) };
+function localOf(name: string, scope: Scope): Local | undefined {
+  for (let at = scope; at !== undefined; at = at.outer) if (at.name === name) return at;
+  return undefined;
 }
 
-/** Values of extension libraries whose comparison is known to be short. */
-const shortOpaques: ReadonlySet<string> = new Set([
-  'net.IP',
-  'net.CIDR',
-  'kubernetes.Quantity',
-  'kubernetes.URL',
-  'kubernetes.Semver',
-]);
-
-function isScalar(type: CelType | undefined): boolean {
-  if (type === undefined) return false;
-  if (type.kind === 'type') return type.of.kind !== 'opaque';
-  return type.kind === 'opaque' ? shortOpaques.has(type.name) : scalarKinds.has(type.kind);
+function isScalar(type: CelType): boolean {
+  switch (type.kind) {
+    case 'bool':
+    case 'int':
+    case 'uint':
+    case 'double':
+    case 'timestamp':
+    case 'duration':
+      return true;
+    case 'optional':
+      return isScalar(type.inner);
+    default:
+      return false;
+  }
 }
 
-function sizeOf(declared: Declared | undefined): SizeRange | undefined {
-  return declared === undefined ? undefined : { min: 0, max: declared.maxElements };
-}
-
-function literalSize(value: unknown): SizeRange {
+/** Of what is written down. */
+function writtenSize(expr: Expr): SizeRange | undefined {
+  if (expr.kind === 'list') return fixed(expr.items.length);
+  if (expr.kind === 'map') return fixed(expr.entries.length);
+  if (expr.kind !== 'literal') return undefined;
+  const { value } = expr.literal;
   if (typeof value === 'string') return fixed(Array.from(value).length);
-  return value instanceof Uint8Array ? fixed(value.length) : one;
+  return fixed(value instanceof Uint8Array ? value.length : 1);
 }

@@ -1,7 +1,9 @@
 // Owns evaluation: a checked expression compiled once into closures, run under a budget of work. Knows no library.
 import type { Expr } from './ast.ts';
 import { type Checked, typeNames } from './checker.ts';
+import { callCost, listCost, mapCost, structCost } from './costs.ts';
 import type { Overload } from './functions.ts';
+import { checkedDuration, checkedTimestamp } from './library/operators.ts';
 import { type CelType, typeText } from './types.ts';
 import {
   ArrayList,
@@ -16,6 +18,86 @@ import {
   typeNameOf,
 } from './values.ts';
 
+/** Calls that upstream does not count. */
+const freeCalls: ReadonlySet<string> = new Set(['or', 'orValue']);
+
+const conversions: ReadonlySet<string> = new Set(
+  'bool bytes double duration dyn int string timestamp type uint'.split(' '),
+);
+
+/** Known before it is run, as upstream knows it: what it costs to make is not counted. */
+function isConstant(expr: Expr, checked: Checked, scope: Scope | undefined): boolean {
+  switch (expr.kind) {
+    case 'literal':
+      return true;
+    case 'ident':
+      return isTypeName(expr, checked, scope);
+    case 'select':
+      return isTypeName(expr, checked, scope);
+    case 'list':
+      return expr.items.every(({ value, isOptional }) => !isOptional && isConstant(value, checked, scope));
+    case 'map':
+      return expr.entries.every(
+        ({ key, value, isOptional }) =>
+          !isOptional && isConstant(key, checked, scope) && isConstant(value, checked, scope),
+      );
+    case 'call':
+      return (
+        expr.target === undefined &&
+        expr.args.length === 1 &&
+        conversions.has(expr.name) &&
+        isConstant(expr.args[0]!, checked, scope)
+      );
+    default:
+      return false;
+  }
+}
+
+function isTypeName(expr: Expr, checked: Checked, scope: Scope | undefined): boolean {
+  const name = checked.variables.get(expr) ?? (expr.kind === 'ident' ? expr.name : undefined);
+  if (name === undefined || !typeNames.has(name)) return false;
+  for (let at = scope; at !== undefined; at = at.outer) if (at.name === name) return false;
+  return checked.typeOf.get(expr)?.kind === 'type';
+}
+
+/** Membership in a list that is written down is looked up. */
+function isConstantList(expr: Extract<Expr, { kind: 'call' }>, checked: Checked, scope: Scope | undefined): boolean {
+  return expr.name === '@in' && expr.args[1]!.kind === 'list' && isConstant(expr.args[1]!, checked, scope);
+}
+
+/** Made once. What fails is tried again each time, to fail where it stands. */
+function constant(run: Run): Run {
+  let value: CelValue | undefined;
+  return () => {
+    value ??= run({ variable: () => undefined, locals: [], cost: 0, budget: Number.POSITIVE_INFINITY });
+    return value;
+  };
+}
+
+/** Names, fields, elements, and choices among such: what upstream calls an attribute. */
+function isPath(expr: Expr): boolean {
+  if (expr.kind === 'ident') return true;
+  if (expr.kind === 'select') return !expr.isTest;
+  return expr.kind === 'call' && (expr.name === '_[_]' || expr.name === '_[?_]' || expr.name === '_?_:_');
+}
+
+/** Where a path is a part of another, only its steps count. */
+function branch(expr: Expr, run: Run): Run {
+  if (!isPath(expr) || (expr.kind === 'call' && expr.name === '_?_:_')) return run;
+  return (frame) => {
+    frame.cost -= accessCost;
+    return run(frame);
+  };
+}
+
+function conditional(condition: Run, yes: Run, no: Run): Run {
+  return (frame) => {
+    const value = condition(frame);
+    if (typeof value !== 'boolean') throw noOverload('_?_:_', [value]);
+    return value ? yes(frame) : no(frame);
+  };
+}
+
 /** The budget is used up: no operator may absorb this. */
 export class CelBudgetExceeded extends Error {
   override readonly name = 'CelBudgetExceeded';
@@ -24,7 +106,7 @@ export class CelBudgetExceeded extends Error {
 /** What one evaluation runs in: its variables, its loops' variables, and the work done so far. */
 export interface Frame {
   readonly variable: (name: string) => CelValue | undefined;
-  readonly locals: CelValue[];
+  readonly locals: (CelValue | Failed)[];
   cost: number;
   readonly budget: number;
 }
@@ -58,9 +140,6 @@ interface Scope {
 }
 
 const accessCost = 1;
-const listCost = 10;
-const mapCost = 30;
-const structCost = 40;
 
 class Compiler {
   readonly #checked: Checked;
@@ -70,6 +149,11 @@ class Compiler {
   }
 
   compile(expr: Expr, scope: Scope | undefined): Run {
+    if (isConstant(expr, this.#checked, scope)) return constant(this.#run(expr, scope));
+    return this.#run(expr, scope);
+  }
+
+  #run(expr: Expr, scope: Scope | undefined): Run {
     const qualified = this.#checked.variables.get(expr);
     if (qualified !== undefined) return variableRun(qualified);
     switch (expr.kind) {
@@ -107,13 +191,19 @@ class Compiler {
   #select(expr: Extract<Expr, { kind: 'select' }>, scope: Scope | undefined): Run {
     const operand = this.compile(expr.operand, scope);
     const { field, isTest, isOptional } = expr;
+    // What is no path itself begins one.
+    const base = isPath(expr.operand) ? 0 : accessCost;
     return (frame) => {
-      spend(frame, accessCost);
       const whole = operand(frame);
+      spend(frame, base);
       const value = whole instanceof CelOptional ? whole.value : whole;
       const found = value === undefined ? undefined : fieldOf(value, field, isTest || isOptional);
       if (isTest) return found !== undefined;
-      if (isOptional || whole instanceof CelOptional) return found instanceof CelOptional ? found : optionalOf(found);
+      if (isOptional || whole instanceof CelOptional) {
+        if (found !== undefined) spend(frame, accessCost);
+        return found instanceof CelOptional ? found : optionalOf(found);
+      }
+      spend(frame, accessCost);
       if (found === undefined) throw new CelError(`no such key: ${field}`);
       return found;
     };
@@ -124,21 +214,40 @@ class Compiler {
     const operands =
       expr.target === undefined || overloads[0]?.isMember === false ? expr.args : [expr.target, ...expr.args];
     const runs = operands.map((operand) => this.compile(operand, scope));
+    if (expr.name === '_?_:_')
+      return conditional(runs[0]!, branch(expr.args[1]!, runs[1]!), branch(expr.args[2]!, runs[2]!));
     const special = Object.hasOwn(lazyOperators, expr.name) ? lazyOperators[expr.name] : undefined;
     if (special !== undefined) return special(runs);
+    if (expr.name === '_[_]' || expr.name === '_[?_]') return this.#index(expr, runs, overloads);
+    const free = freeCalls.has(expr.name) || isConstantList(expr, this.#checked, scope);
     const [only] = overloads;
     const choose =
       overloads.length === 1 && only !== undefined
         ? () => only
         : (args: readonly CelValue[]) => chosen(expr.name, overloads, args);
+    const charges = new Map(overloads.map((overload) => [overload, callCost(overload)]));
     const exact = overloads.length === 1 && !operands.some((operand) => isLoose(this.#checked.typeOf.get(operand)));
     return (frame) => {
       const args = runs.map((run) => run(frame));
       const overload = choose(args);
       if (!exact && !overload.params.every((type, at) => fits(type, args[at]!))) throw noOverload(expr.name, args);
       const result = overload.call(args);
-      spend(frame, overload.cost?.(args, result) ?? 1);
+      if (!free) spend(frame, charges.get(overload)?.(args, result) ?? 1);
       return result;
+    };
+  }
+
+  /** A step of a path: what it costs depends on what comes before it. */
+  #index(expr: Extract<Expr, { kind: 'call' }>, [whole, key]: readonly Run[], overloads: readonly Overload[]): Run {
+    const cost = accessCost + (isPath(expr.args[0]!) ? 0 : accessCost);
+    const at = branch(expr.args[1]!, key!);
+    const isOptional = expr.name === '_[?_]';
+    return (frame) => {
+      const args = [whole!(frame), at(frame)];
+      const overload = chosen(expr.name, overloads, args);
+      const found = overload.call(args);
+      if (!isOptional || (found as CelOptional).value !== undefined) spend(frame, cost);
+      return found;
     };
   }
 
@@ -190,7 +299,7 @@ class Compiler {
         const found = optionalEntry(value(frame), isOptional);
         if (found !== undefined) entries.push([name, found]);
       }
-      return new EntryMap(entries, expr.typeName);
+      return instant(expr.typeName, entries) ?? new EntryMap(entries, expr.typeName);
     };
   }
 
@@ -212,11 +321,36 @@ class Compiler {
         frame.locals[first + 1] = key;
         if (value !== undefined) frame.locals[first + 2] = value;
         if (condition(frame) !== true) break;
-        frame.locals[first] = step(frame);
+        frame.locals[first] = turn(step, frame);
       }
       return result(frame);
     };
   }
+}
+
+/** A failure of one turn is the loop's result so far: a later turn may decide what comes of it. */
+class Failed {
+  readonly error: CelError;
+  constructor(error: CelError) {
+    this.error = error;
+  }
+}
+
+function turn(step: Run, frame: Frame): CelValue | Failed {
+  try {
+    return step(frame);
+  } catch (error) {
+    if (error instanceof CelError) return new Failed(error);
+    throw error;
+  }
+}
+
+/** Timestamps and durations by their parts. */
+function instant(typeName: string, entries: readonly (readonly [CelValue, CelValue])[]): CelValue | undefined {
+  if (typeName !== 'google.protobuf.Timestamp' && typeName !== 'google.protobuf.Duration') return undefined;
+  const part = (name: string): bigint => (entries.find(([key]) => key === name)?.[1] as bigint | undefined) ?? 0n;
+  const nanos = part('seconds') * 1_000_000_000n + part('nanos');
+  return typeName === 'google.protobuf.Timestamp' ? checkedTimestamp(nanos) : checkedDuration(nanos);
 }
 
 function nextIndex(scope: Scope | undefined): number {
@@ -229,7 +363,9 @@ function local(name: string, scope: Scope | undefined): Run | undefined {
     const { index } = at;
     return (frame) => {
       spend(frame, accessCost);
-      return frame.locals[index]!;
+      const value = frame.locals[index]!;
+      if (value instanceof Failed) throw value.error;
+      return value;
     };
   }
   return undefined;
@@ -340,15 +476,10 @@ function logical(decisive: boolean): (runs: readonly Run[]) => Run {
 const lazyOperators: Readonly<Record<string, (runs: readonly Run[]) => Run>> = {
   '_&&_': logical(false),
   '_||_': logical(true),
-  '_?_:_':
-    ([condition, yes, no]) =>
-    (frame) => {
-      const value = condition!(frame);
-      if (typeof value !== 'boolean') throw noOverload('_?_:_', [value]);
-      return value ? yes!(frame) : no!(frame);
-    },
   '@not_strictly_false':
     ([operand]) =>
-    (frame) =>
-      attempt(operand!, frame) !== false,
+    (frame) => {
+      spend(frame, accessCost);
+      return attempt(operand!, frame) !== false;
+    },
 };

@@ -9,20 +9,16 @@ export interface SizeRange {
 }
 
 export interface Overload {
+  /** Of the function it belongs to. */
+  readonly name?: string;
   /** The receiver first, when it has one. */
   readonly params: readonly CelType[];
   readonly isMember: boolean;
   readonly result: CelType;
   /** Throws CelError. */
   call(args: readonly CelValue[]): CelValue;
-  /** Units of work of one call, as upstream counts them; default 1. */
+  /** Units of work of one call, where its function's name does not say it (`costs.ts`). */
   cost?(args: readonly CelValue[], result: CelValue): number;
-  /** The same before evaluation, from what is known of the arguments' sizes. Default: 1. `resultSize` bounds the result. */
-  estimate?(
-    sizes: readonly SizeRange[],
-    /** Of the arguments' elements, where declarations bound them. */
-    elements?: readonly (SizeRange | undefined)[],
-  ): { readonly cost: SizeRange; readonly resultSize?: SizeRange };
 }
 
 export interface CelFunction {
@@ -37,7 +33,7 @@ export interface Library {
 }
 
 export type Call = Overload['call'];
-export type Costs = Pick<Overload, 'cost' | 'estimate'>;
+export type Costs = Pick<Overload, 'cost'>;
 
 /** `f(params)` */
 export function overload(params: readonly CelType[], result: CelType, call: Call, costs: Costs = {}): Overload {
@@ -56,7 +52,7 @@ export function member(
 }
 
 export function define(name: string, ...overloads: Overload[]): CelFunction {
-  return { name, overloads };
+  return { name, overloads: overloads.map((each) => ({ ...each, name })) };
 }
 
 /** All overloads by name: what checking and evaluation look functions up in. */

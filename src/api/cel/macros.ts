@@ -130,35 +130,33 @@ function optional(isFlat: boolean): Expander {
       kind: 'let',
       at,
       variable: variable(name!, refuse),
-      value: { kind: 'call', at, name: 'value', target: { kind: 'ident', at, name: '@target' }, args: [] },
-      body: isFlat ? body! : call(at, 'optional.of', body!),
+      value: { kind: 'call', at, name: 'value', target, args: [] },
+      body: body!,
     };
-    const has: Expr = { kind: 'call', at, name: 'hasValue', target: { kind: 'ident', at, name: '@target' }, args: [] };
-    return {
-      kind: 'let',
-      at,
-      variable: '@target',
-      value: target,
-      body: call(at, '_?_:_', has, inner, call(at, 'optional.none')),
-    };
+    // The target stands twice, and counts twice, as upstream writes it.
+    const has: Expr = { kind: 'call', at, name: 'hasValue', target, args: [] };
+    return call(at, '_?_:_', has, isFlat ? inner : call(at, 'optional.of', inner), call(at, 'optional.none'));
   };
 }
 
 /** Sorts by what the expression gives for each element. */
-const sortBy: Expander = (given, refuse) => ({
-  kind: 'call',
-  at: given.at,
-  name: '@sortByKeys',
-  target: given.target,
-  args: [looping(1, (at, value) => collect(at, value))(given, refuse)],
-});
+const sortBy: Expander = ({ at, name, target, args }, refuse) => {
+  const input: Expr = { kind: 'ident', at, name: '@sortBy' };
+  const keys = looping(1, (inner, value) => collect(inner, value))({ at, name, target: input, args }, refuse);
+  return {
+    kind: 'let',
+    at,
+    variable: input.name,
+    value: target,
+    body: { kind: 'call', at, name: '@sortByKeys', target: input, args: [keys] },
+  };
+};
 
 /** By name and count of arguments. */
 const macros: Readonly<Record<string, Expander>> = {
   'all/2': looping(1, all),
   'exists/2': looping(1, exists),
   'exists_one/2': looping(1, existsOne),
-  'existsOne/2': looping(1, existsOne),
   'map/2': looping(1, (at, value) => collect(at, value)),
   'map/3': looping(1, (at, predicate, value) => collect(at, value!, predicate)),
   'filter/2': filter,

@@ -50,10 +50,7 @@ for (const [source, tree] of [
     'm.exists(k, v, v == k)',
     'loop(k, v in m; false; @not_strictly_false(!_(@result)); _||_(@result, _==_(v, k)); @result)',
   ],
-  [
-    'o.optMap(x, x + 1)',
-    'let(@target = o; _?_:_(@target.hasValue(), let(x = @target.value(); optional.of(_+_(x, 1))), optional.none()))',
-  ],
+  ['o.optMap(x, x + 1)', '_?_:_(o.hasValue(), optional.of(let(x = o.value(); _+_(x, 1))), optional.none())'],
   ['a // comment\n + b', '_+_(a, b)'],
   ['size(x).size()', 'size(x).size()'],
 ] as const) {

@@ -34,8 +34,11 @@ export class CelUint {
 export class CelTimestamp {
   /** Since the epoch. */
   readonly nanos: bigint;
-  constructor(nanos: bigint) {
+  /** Seconds east of UTC, as it was written: only its text shows it. */
+  readonly offset: number;
+  constructor(nanos: bigint, offset = 0) {
     this.nanos = nanos;
+    this.offset = offset;
   }
 }
 
@@ -64,6 +67,10 @@ export class CelTypeValue {
 /** The base of extension libraries' values. */
 export abstract class CelOpaque {
   abstract readonly typeName: string;
+  /** What cost grows with: bytes of addresses; 1 for others. */
+  get size(): number {
+    return 1;
+  }
   abstract equals(other: CelOpaque): boolean;
 }
 

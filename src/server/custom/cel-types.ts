@@ -13,6 +13,7 @@ import {
   string,
   timestamp,
 } from '../../api/cel/types.ts';
+import { offsetOf } from '../../api/cel/library/conversions.ts';
 import { CelDuration, CelError, CelTimestamp, type CelValue, type JsonType } from '../../api/cel/values.ts';
 import { parseInstant } from '../../api/time.ts';
 import { durationNanos } from './formats.ts';
@@ -88,7 +89,7 @@ export function celSchema(node: Structural, path: string, isResource: boolean): 
   }
 }
 
-const scalar = (type: CelType, minSize: number): CelSchema => ({ type, json: { type }, maxElements: 1, minSize });
+const scalar = (type: CelType, minSize: number): CelSchema => ({ type, json: { type }, maxElements: 0, minSize });
 
 function text({ props }: Structural): CelSchema {
   const { format = '', maxLength } = props;
@@ -106,11 +107,11 @@ function text({ props }: Structural): CelSchema {
       return {
         type: timestamp,
         json: { type: timestamp, read: readTime },
-        maxElements: format === 'date' ? 12 : 29,
-        minSize: 21,
+        maxElements: format === 'date' ? 12 : 32,
+        minSize: format === 'date' ? 12 : 21,
       };
     case 'duration':
-      return { type: duration, json: { type: duration, read: readDuration }, maxElements: 32, minSize: 2 };
+      return { type: duration, json: { type: duration, read: readDuration }, maxElements: 32, minSize: 3 };
     default: {
       const longest = props.enum?.reduce<number>(
         (most, value) => Math.max(most, typeof value === 'string' ? value.length : 0),
@@ -130,7 +131,7 @@ function text({ props }: Structural): CelSchema {
 function readTime(value: string): CelValue {
   const at = parseInstant(/^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value.toUpperCase());
   if (at === undefined) throw new CelError(`invalid timestamp ${JSON.stringify(value)}`);
-  return new CelTimestamp(BigInt(at.seconds) * 1_000_000_000n + BigInt(at.nanos));
+  return new CelTimestamp(BigInt(at.seconds) * 1_000_000_000n + BigInt(at.nanos), offsetOf(value));
 }
 
 function readDuration(value: string): CelValue {
@@ -152,13 +153,16 @@ const nameText: CelSchema = { ...plainText, maxElements: 253 * 4 };
 
 function objectOf(node: Structural, path: string, isResource: boolean): CelSchema {
   const fields = new Map<string, CelSchema>();
+  const types = new Map<string, CelType>();
   const json = new Map<string, { readonly name: string; readonly type: JsonType }>();
   let minSize = 2;
   const set = (name: string, schema: CelSchema): void => {
     const escaped = escapeName(name);
     for (const written of new Set([escaped, reserved.has(name) ? name : undefined]))
       if (written !== undefined) {
-        fields.set(written, schema);
+        types.set(written, schema.type);
+        // Upstream finds no sizes by names that need not be escaped and are all the same.
+        if (written === escaped) fields.set(written, schema);
         json.set(written, { name, type: schema.json });
       }
   };
@@ -180,21 +184,26 @@ function objectOf(node: Structural, path: string, isResource: boolean): CelSchem
           ['name', nameText],
           ['generateName', nameText],
         ]),
+        new Map([
+          ['name', string],
+          ['generateName', string],
+        ]),
         new Map(['name', 'generateName'].map((name) => [name, { name, type: nameText.json }])),
         `${path}.metadata`,
         2,
       ),
     );
   }
-  return object(fields, json, path, minSize);
+  return object(fields, types, json, path, minSize);
 }
 
 function object(
   fields: ReadonlyMap<string, CelSchema>,
+  types: ReadonlyMap<string, CelType>,
   json: ReadonlyMap<string, { readonly name: string; readonly type: JsonType }>,
   name: string,
   minSize: number,
 ): CelSchema {
-  const type: CelType = { kind: 'struct', name, field: (field) => fields.get(field)?.type };
+  const type: CelType = { kind: 'struct', name, field: (field) => types.get(field) };
   return { type, json: { type, fields: json }, fields, maxElements: 0, minSize };
 }

@@ -172,8 +172,7 @@ function attempt(
   return undefined;
 }
 
-const costOf = (program: CompiledExpression, schema: CelSchema): number =>
-  estimateCost(program, (name) => (name === 'self' || name === 'oldSelf' ? schema : undefined)).max;
+const costOf = (program: CompiledExpression, schema: CelSchema): number => estimateCost(program, schema).max;
 
 function count(each: number, times: number, path: string, what: string, run: Run): void {
   const cost = each === 0 || times === 0 ? 0 : Math.min(boundless, each * times);

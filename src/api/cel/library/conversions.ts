@@ -1,6 +1,6 @@
 // Owns CEL's conversions and size: int(), string(), timestamp(), type(), dyn() and their like.
 import { parseDuration, parseInstant } from '../../time.ts';
-import { define, type Library, overload, type SizeRange } from '../functions.ts';
+import { define, type Library, overload } from '../functions.ts';
 import {
   bool,
   bytes,
@@ -16,18 +16,11 @@ import {
   typeOf,
   uint,
 } from '../types.ts';
-import { CelDuration, CelError, CelTimestamp, CelTypeValue, CelUint, type CelValue, typeNameOf } from '../values.ts';
-import { checkedDuration, checkedInt, checkedTimestamp, checkedUint, sizeOf, traversalFactor } from './operators.ts';
+import { CelDuration, CelError, CelTimestamp, CelTypeValue, CelUint, typeNameOf } from '../values.ts';
+import { sizeOf } from '../costs.ts';
+import { checkedDuration, checkedInt, checkedTimestamp, checkedUint } from './operators.ts';
 
 const a = param('A');
-const textCosts = {
-  cost: ([text]: readonly CelValue[]) => Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor)),
-  estimate: ([text]: readonly SizeRange[]) => ({
-    cost: { min: 1, max: Math.max(1, Math.ceil(text!.max * traversalFactor)) },
-    resultSize: { min: 0, max: text!.max },
-  }),
-};
-
 function wholeNumber(value: number): bigint {
   if (!Number.isFinite(value)) throw new CelError('integer overflow');
   return BigInt(Math.trunc(value));
@@ -62,12 +55,26 @@ export function doubleToText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** RFC 3339 with as many fractional digits as there are. */
-export function timestampText({ nanos }: CelTimestamp): string {
+/** Seconds east of UTC that a time is written with. */
+export function offsetOf(text: string): number {
+  const found = /([+-])(\d\d):(\d\d)$/.exec(text);
+  return found === null ? 0 : (found[1] === '-' ? -1 : 1) * (Number(found[2]) * 3600 + Number(found[3]) * 60);
+}
+
+function offsetText(seconds: number): string {
+  if (seconds === 0) return 'Z';
+  const minutes = Math.abs(seconds) / 60;
+  const two = (part: number): string => String(Math.trunc(part)).padStart(2, '0');
+  return `${seconds < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
+}
+
+/** RFC 3339 with as many fractional digits as there are, in the zone in which it was written. */
+export function timestampText({ nanos: utc, offset }: CelTimestamp): string {
+  const nanos = utc + BigInt(offset) * 1_000_000_000n;
   const seconds = floorDiv(nanos, 1_000_000_000n);
   const fraction = nanos - seconds * 1_000_000_000n;
   const date = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
-  return `${date}${fraction === 0n ? '' : `.${String(fraction).padStart(9, '0').replace(/0+$/, '')}`}Z`;
+  return `${date}${fraction === 0n ? '' : `.${String(fraction).padStart(9, '0').replace(/0+$/, '')}`}${offsetText(offset)}`;
 }
 
 export function floorDiv(a1: bigint, b: bigint): bigint {
@@ -85,7 +92,7 @@ export function durationText({ nanos }: CelDuration): string {
 
 function readTimestamp(text: string): CelTimestamp {
   const instant = parsed(text, 'google.protobuf.Timestamp', parseInstant);
-  return checkedTimestamp(BigInt(instant.seconds) * 1_000_000_000n + BigInt(instant.nanos));
+  return checkedTimestamp(BigInt(instant.seconds) * 1_000_000_000n + BigInt(instant.nanos), offsetOf(text));
 }
 
 export function readDuration(text: string): CelDuration {
@@ -123,33 +130,33 @@ export const conversions: Library = {
       overload([int], int, ([value]) => value!),
       overload([uint], int, ([value]) => checkedInt((value as CelUint).value)),
       overload([double], int, ([value]) => checkedInt(wholeNumber(value as number))),
-      overload([string], int, ([value]) => checkedInt(parsed(value as string, 'int', integerText)), textCosts),
+      overload([string], int, ([value]) => checkedInt(parsed(value as string, 'int', integerText))),
       overload([timestamp], int, ([value]) => floorDiv((value as CelTimestamp).nanos, 1_000_000_000n)),
-      overload([duration], int, ([value]) => (value as CelDuration).nanos / 1_000_000_000n),
+      overload([duration], int, ([value]) => (value as CelDuration).nanos),
     ),
     define(
       'uint',
       overload([uint], uint, ([value]) => value!),
       overload([int], uint, ([value]) => checkedUint(value as bigint)),
       overload([double], uint, ([value]) => checkedUint(wholeNumber(value as number))),
-      overload([string], uint, ([value]) => checkedUint(parsed(value as string, 'uint', unsignedText)), textCosts),
+      overload([string], uint, ([value]) => checkedUint(parsed(value as string, 'uint', unsignedText))),
     ),
     define(
       'double',
       overload([double], double, ([value]) => value!),
       overload([int], double, ([value]) => Number(value)),
       overload([uint], double, ([value]) => Number((value as CelUint).value)),
-      overload([string], double, ([value]) => parsed(value as string, 'double', doubleText), textCosts),
+      overload([string], double, ([value]) => parsed(value as string, 'double', doubleText)),
     ),
     define(
       'bool',
       overload([bool], bool, ([value]) => value!),
-      overload([string], bool, ([value]) => parsed(value as string, 'bool', (text) => boolTexts.get(text)), textCosts),
+      overload([string], bool, ([value]) => parsed(value as string, 'bool', (text) => boolTexts.get(text))),
     ),
     define(
       'bytes',
       overload([bytes], bytes, ([value]) => value!),
-      overload([string], bytes, ([value]) => Buffer.from(value as string), textCosts),
+      overload([string], bytes, ([value]) => Buffer.from(value as string)),
     ),
     define(
       'string',
@@ -158,7 +165,7 @@ export const conversions: Library = {
       overload([int], string, ([value]) => String(value)),
       overload([uint], string, ([value]) => String((value as CelUint).value)),
       overload([double], string, ([value]) => doubleToText(value as number)),
-      overload([bytes], string, ([value]) => utf8(value as Uint8Array), textCosts),
+      overload([bytes], string, ([value]) => utf8(value as Uint8Array)),
       overload([timestamp], string, ([value]) => timestampText(value as CelTimestamp)),
       overload([duration], string, ([value]) => durationText(value as CelDuration)),
     ),

@@ -13,18 +13,50 @@ import {
 } from '../values.ts';
 import { doubleToText, durationText, timestampText } from './conversions.ts';
 
-const clause = /%(?:\.(\d+))?([a-zA-Z%])/g;
 const defaultPrecision = 6;
+const maxPrecision = 1000;
+
+/** A part of a pattern: text, or a verb with its precision. */
+export type Clause = string | { readonly verb: string; readonly precision: number | undefined };
+
+/** Throws CelError for what is no pattern. */
+export function parsePattern(pattern: string): Clause[] {
+  const clauses: Clause[] = [];
+  let rest = pattern;
+  while (rest !== '') {
+    const at = rest.indexOf('%');
+    if (at !== 0) {
+      clauses.push(at < 0 ? rest : rest.slice(0, at));
+      rest = at < 0 ? '' : rest.slice(at);
+      continue;
+    }
+    if (rest.startsWith('%%')) {
+      clauses.push('%');
+      rest = rest.slice(2);
+      continue;
+    }
+    const found = /^%(?:\.(\d+))?(.)/su.exec(rest);
+    if (found === null) throw new CelError('could not parse formatting clause: unexpected end of string');
+    const [whole, precision, verb] = found;
+    if (!/^[sdfebxXo]$/.test(verb!))
+      throw new CelError(`could not parse formatting clause: unrecognized formatting clause "${verb}"`);
+    if (precision !== undefined && Number(precision) > maxPrecision)
+      throw new CelError(`could not parse formatting clause: precision ${precision} exceeds ${maxPrecision}`);
+    clauses.push({ verb: verb!, precision: precision === undefined ? undefined : Number(precision) });
+    rest = rest.slice(whole.length);
+  }
+  return clauses;
+}
 
 export function formatText(pattern: string, args: CelList): string {
   let used = 0;
-  const text = pattern.replace(clause, (_whole, precision: string | undefined, verb: string) => {
-    if (verb === '%') return '%';
-    if (used >= args.size) throw new CelError(`index ${used} out of range`);
-    return formatted(verb, args.at(used++), precision === undefined ? undefined : Number(precision));
-  });
-  if (/%$/.test(pattern.replaceAll('%%', ''))) throw new CelError('unexpected end of string');
-  return text;
+  return parsePattern(pattern)
+    .map((clause) => {
+      if (typeof clause === 'string') return clause;
+      if (used >= args.size) throw new CelError(`index ${used} out of range`);
+      return formatted(clause.verb, args.at(used++), clause.precision);
+    })
+    .join('');
 }
 
 function formatted(verb: string, value: CelValue, precision: number | undefined): string {
@@ -64,12 +96,29 @@ function plain(value: CelValue): string {
   if (value instanceof CelTimestamp) return timestampText(value);
   if (value instanceof CelDuration) return durationText(value);
   if (value instanceof CelTypeValue) return value.name;
-  if (isList(value)) return `[${Array.from({ length: value.size }, (_, at) => plain(value.at(at))).join(', ')}]`;
+  if (isList(value)) return `[${Array.from({ length: value.size }, (_, at) => quoted(value.at(at))).join(', ')}]`;
   if (isMap(value)) {
-    const entries = Array.from(value.keys(), (key) => `${plain(key)}: ${plain(value.get(key)!)}`);
-    return `{${entries.toSorted().join(', ')}}`;
+    const entries = Array.from(
+      value.keys(),
+      (key) => [plain(key), `${quoted(key)}:${quoted(value.get(key)!)}`] as const,
+    );
+    return `{${entries
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, text]) => text)
+      .join(', ')}}`;
   }
   throw refuse('s', value);
+}
+
+/** Within lists and maps values are written as expressions would write them. */
+function quoted(value: CelValue): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? value.toFixed(defaultPrecision) : `"${infinite(value)}"`;
+  if (value instanceof Uint8Array) return `b${JSON.stringify(Buffer.from(value).toString())}`;
+  if (value instanceof CelTimestamp) return `timestamp(${JSON.stringify(timestampText(value))})`;
+  if (value instanceof CelDuration) return `duration(${JSON.stringify(durationText(value))})`;
+  return plain(value);
 }
 
 function infinite(value: number): string {

@@ -1,6 +1,6 @@
 // Owns Kubernetes' functions of lists, and the extension "sets" (documentation "Kubernetes list library", cel-go "sets").
 import { compare, equal } from '../equality.ts';
-import { define, type Library, member, overload, type SizeRange } from '../functions.ts';
+import { define, type Library, member, overload } from '../functions.ts';
 import {
   bool,
   bytes,
@@ -26,37 +26,13 @@ import {
   type CelValue,
   isList,
 } from '../values.ts';
-import { checkedDuration, checkedInt, checkedUint, sizeOf } from './operators.ts';
+import { checkedDuration, checkedInt, checkedUint } from './operators.ts';
 
 const a = param('A');
 const summable: readonly CelType[] = [int, uint, double, duration];
 const ordered: readonly CelType[] = [bool, int, uint, double, string, bytes, timestamp, duration];
 
-const each = {
-  cost: ([items]: readonly CelValue[]) => Math.max(1, sizeOf(items!)),
-  estimate: ([items]: readonly SizeRange[]) => ({
-    cost: { min: Math.max(1, items!.min), max: Math.max(1, items!.max) },
-  }),
-};
-
-/** Each of one with each of the other. */
-const pairs = {
-  cost: ([x, y]: readonly CelValue[]) => Math.max(1, sizeOf(x!) * sizeOf(y!)),
-  estimate: ([x, y]: readonly SizeRange[]) => ({
-    cost: { min: Math.max(1, x!.min * y!.min), max: Math.max(1, x!.max * y!.max) },
-  }),
-};
-
 const maxRange = 100_000;
-
-/** The result is made of what was walked. */
-const grown = {
-  cost: each.cost,
-  estimate: ([items]: readonly SizeRange[]) => ({
-    cost: { min: 1, max: Math.max(1, items!.max) },
-    resultSize: { min: 0, max: items!.max },
-  }),
-};
 
 const optionalAt = (items: CelList, at: number): CelOptional =>
   at < 0 || at >= items.size ? CelOptional.none : new CelOptional(items.at(at));
@@ -93,17 +69,11 @@ function extreme(name: string, sign: 1 | -1) {
   return define(
     name,
     ...ordered.map((type) =>
-      member(
-        list(type),
-        [],
-        type,
-        ([items]) => {
-          const all = array(items!);
-          if (all.length === 0) throw new CelError(`${name} called on empty list`);
-          return all.reduce((best, item) => (sign * compare(item, best) > 0 ? item : best));
-        },
-        each,
-      ),
+      member(list(type), [], type, ([items]) => {
+        const all = array(items!);
+        if (all.length === 0) throw new CelError(`${name} called on empty list`);
+        return all.reduce((best, item) => (sign * compare(item, best) > 0 ? item : best));
+      }),
     ),
   );
 }
@@ -120,108 +90,63 @@ const includesAny = (all: readonly CelValue[], some: readonly CelValue[]) =>
 export const lists: Library = {
   name: 'lists',
   functions: [
-    define('isSorted', ...ordered.map((type) => member(list(type), [], bool, isSorted, each))),
-    define(
-      'sum',
-      ...summable.map((type) => member(list(type), [], type, ([items]) => sum(array(items!), type.kind), each)),
-    ),
+    define('isSorted', ...ordered.map((type) => member(list(type), [], bool, isSorted))),
+    define('sum', ...summable.map((type) => member(list(type), [], type, ([items]) => sum(array(items!), type.kind)))),
     extreme('min', -1),
     extreme('max', 1),
     define(
       'indexOf',
-      member(
-        list(a),
-        [a],
-        int,
-        ([items, item]) => BigInt(array(items!).findIndex((other) => equal(other, item!))),
-        each,
-      ),
+      member(list(a), [a], int, ([items, item]) => BigInt(array(items!).findIndex((other) => equal(other, item!)))),
     ),
     define(
       'lastIndexOf',
-      member(
-        list(a),
-        [a],
-        int,
-        ([items, item]) => BigInt(array(items!).findLastIndex((other) => equal(other, item!))),
-        each,
-      ),
+      member(list(a), [a], int, ([items, item]) => BigInt(array(items!).findLastIndex((other) => equal(other, item!)))),
     ),
     define(
       'slice',
-      member(
-        list(a),
-        [int, int],
-        list(a),
-        ([items, from, to]) => {
-          const all = array(items!);
-          const [start, end] = [Number(from as bigint), Number(to as bigint)];
-          if (start < 0 || end > all.length || start > end)
-            throw new CelError(`cannot slice(${start}, ${end}), list length is ${all.length}`);
-          return new ArrayList(all.slice(start, end));
-        },
-        grown,
-      ),
+      member(list(a), [int, int], list(a), ([items, from, to]) => {
+        const all = array(items!);
+        const [start, end] = [Number(from as bigint), Number(to as bigint)];
+        if (start < 0 || end > all.length || start > end)
+          throw new CelError(`cannot slice(${start}, ${end}), list length is ${all.length}`);
+        return new ArrayList(all.slice(start, end));
+      }),
     ),
     define(
       'flatten',
-      member(list(list(a)), [], list(a), ([items]) => new ArrayList(flattened(array(items!), 1)), grown),
-      member(
-        list(dyn),
-        [int],
-        list(dyn),
-        ([items, depth]) => {
-          if ((depth as bigint) < 0n) throw new CelError('level must be non-negative');
-          return new ArrayList(flattened(array(items!), Math.min(100, Number(depth as bigint))));
-        },
-        grown,
-      ),
+      member(list(list(a)), [], list(a), ([items]) => new ArrayList(flattened(array(items!), 1))),
+      member(list(dyn), [int], list(dyn), ([items, depth]) => {
+        if ((depth as bigint) < 0n) throw new CelError('level must be non-negative');
+        return new ArrayList(flattened(array(items!), Math.min(100, Number(depth as bigint))));
+      }),
     ),
     define(
       'distinct',
-      member(
-        list(a),
-        [],
-        list(a),
-        ([items]) => {
-          const all = array(items!);
-          return new ArrayList(all.filter((item, at) => !all.slice(0, at).some((other) => equal(item, other))));
-        },
-        {
-          cost: ([items]) => Math.max(1, sizeOf(items!) ** 2),
-          estimate: ([items]) => ({
-            cost: { min: 1, max: Math.max(1, items!.max ** 2) },
-            resultSize: { min: 0, max: items!.max },
-          }),
-        },
-      ),
+      member(list(a), [], list(a), ([items]) => {
+        const all = array(items!);
+        return new ArrayList(all.filter((item, at) => !all.slice(0, at).some((other) => equal(item, other))));
+      }),
     ),
     define(
       'sort',
       ...ordered.map((type) =>
-        member(list(type), [], list(type), ([items]) => new ArrayList([...array(items!)].sort(compare)), grown),
+        member(list(type), [], list(type), ([items]) => new ArrayList([...array(items!)].sort(compare))),
       ),
     ),
     define(
       '@sortByKeys',
       ...ordered.map((type) =>
-        member(
-          list(a),
-          [list(type)],
-          list(a),
-          ([items, keys]) => {
-            const order = array(keys!).map((key, at) => ({ key, at }));
-            order.sort((x, y) => compare(x.key, y.key) || x.at - y.at);
-            const all = array(items!);
-            return new ArrayList(order.map(({ at }) => all[at]!));
-          },
-          grown,
-        ),
+        member(list(a), [list(type)], list(a), ([items, keys]) => {
+          const order = array(keys!).map((key, at) => ({ key, at }));
+          order.sort((x, y) => compare(x.key, y.key) || x.at - y.at);
+          const all = array(items!);
+          return new ArrayList(order.map(({ at }) => all[at]!));
+        }),
       ),
     ),
     define(
       'reverse',
-      member(list(a), [], list(a), ([items]) => new ArrayList([...array(items!)].reverse()), grown),
+      member(list(a), [], list(a), ([items]) => new ArrayList([...array(items!)].reverse())),
     ),
     define(
       'first',
@@ -233,16 +158,11 @@ export const lists: Library = {
     ),
     define(
       'lists.range',
-      overload(
-        [int],
-        list(int),
-        ([count]) => {
-          const size = Number(count as bigint);
-          if (size > maxRange) throw new CelError(`lists.range: at most ${maxRange} elements`);
-          return new ArrayList(Array.from({ length: Math.max(0, size) }, (_, at) => BigInt(at)));
-        },
-        { cost: ([count]) => 1 + Math.max(0, Number(count as bigint)) },
-      ),
+      overload([int], list(int), ([count]) => {
+        const size = Number(count as bigint);
+        if (size > maxRange) throw new CelError(`lists.range: at most ${maxRange} elements`);
+        return new ArrayList(Array.from({ length: Math.max(0, size) }, (_, at) => BigInt(at)));
+      }),
     ),
   ],
 };
@@ -252,11 +172,11 @@ export const sets: Library = {
   functions: [
     define(
       'sets.contains',
-      overload([list(a), list(a)], bool, ([all, some]) => includesAll(array(all!), array(some!)), pairs),
+      overload([list(a), list(a)], bool, ([all, some]) => includesAll(array(all!), array(some!))),
     ),
     define(
       'sets.intersects',
-      overload([list(a), list(a)], bool, ([all, some]) => includesAny(array(all!), array(some!)), pairs),
+      overload([list(a), list(a)], bool, ([all, some]) => includesAny(array(all!), array(some!))),
     ),
     define(
       'sets.equivalent',
@@ -264,7 +184,6 @@ export const sets: Library = {
         [list(a), list(a)],
         bool,
         ([x, y]) => includesAll(array(x!), array(y!)) && includesAll(array(y!), array(x!)),
-        pairs,
       ),
     ),
   ],

@@ -1,6 +1,7 @@
 // Owns Kubernetes' format library of CEL: named formats that validate a text and say what is wrong (documentation "Kubernetes format library").
 import { parseInstant } from '../../time.ts';
 import { isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName } from '../../names.ts';
+import { regexFactor, sizeOf, traversalFactor } from '../costs.ts';
 import { define, type Library, member, overload } from '../functions.ts';
 import { list, opaque, optional, string } from '../types.ts';
 import { ArrayList, CelOpaque, CelOptional, type CelValue } from '../values.ts';
@@ -13,10 +14,13 @@ class CelFormat extends CelOpaque {
   readonly typeName = 'kubernetes.NamedFormat';
   readonly name: string;
   readonly judge: Judge;
-  constructor(name: string, judge: Judge) {
+  /** Characters of the pattern that upstream judges by. */
+  readonly pattern: number;
+  constructor(name: string, judge: Judge, size: number) {
     super();
     this.name = name;
     this.judge = judge;
+    this.pattern = size;
   }
   override equals(other: CelOpaque): boolean {
     return other instanceof CelFormat && other.name === this.name;
@@ -55,7 +59,20 @@ const judges: Readonly<Record<string, Judge>> = {
   datetime: (text) => (parseInstant(text) === undefined ? ['invalid datetime'] : []),
 };
 
-const formats = new Map(Object.entries(judges).map(([name, judge]) => [name, new CelFormat(name, judge)]));
+const patternSizes: Readonly<Record<string, number>> = {
+  dns1123Label: 30,
+  dns1123Subdomain: 60,
+  dns1035Label: 30,
+  qualifiedName: 60,
+  dns1123LabelPrefix: 30,
+  dns1123SubdomainPrefix: 60,
+  dns1035LabelPrefix: 30,
+  labelValue: 40,
+};
+
+const formats = new Map(
+  Object.entries(judges).map(([name, judge]) => [name, new CelFormat(name, judge, patternSizes[name] ?? 0)]),
+);
 
 export const namedFormats: Library = {
   name: 'kubernetes.format',
@@ -75,10 +92,19 @@ export const namedFormats: Library = {
     ),
     define(
       'validate',
-      member(format, [string], optional(list(string)), ([value, text]: readonly CelValue[]) => {
-        const problems = (value as CelFormat).judge(text as string);
-        return problems.length === 0 ? CelOptional.none : new CelOptional(new ArrayList(problems));
-      }),
+      member(
+        format,
+        [string],
+        optional(list(string)),
+        ([value, text]: readonly CelValue[]) => {
+          const problems = (value as CelFormat).judge(text as string);
+          return problems.length === 0 ? CelOptional.none : new CelOptional(new ArrayList(problems));
+        },
+        {
+          cost: ([value, text]) =>
+            Math.ceil((1 + sizeOf(text!)) * traversalFactor) * Math.ceil((value as CelFormat).pattern * regexFactor),
+        },
+      ),
     ),
   ],
 };

@@ -15,6 +15,9 @@ class CelIp extends CelOpaque {
     super();
     this.text = text;
   }
+  override get size(): number {
+    return this.family === 4 ? 4 : 16;
+  }
   get family(): 4 | 6 {
     return isIPv4(this.text) ? 4 : 6;
   }
@@ -31,6 +34,9 @@ class CelCidr extends CelOpaque {
     super();
     this.ip = address;
     this.bits = bits;
+  }
+  override get size(): number {
+    return Math.ceil(this.bits / 8);
   }
   get family(): 'ipv4' | 'ipv6' {
     return this.ip.family === 4 ? 'ipv4' : 'ipv6';

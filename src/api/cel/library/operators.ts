@@ -1,5 +1,5 @@
 // Owns CEL's operators: arithmetic with overflow as an error, comparison, membership, indexing.
-import { define, type Library, type Overload, overload, type SizeRange } from '../functions.ts';
+import { define, type Library, type Overload, overload } from '../functions.ts';
 import { compare, equal, sameItem } from '../equality.ts';
 import {
   bool,
@@ -39,9 +39,6 @@ const minInt = -(2n ** 63n);
 const maxInt = 2n ** 63n - 1n;
 const maxUint = 2n ** 64n - 1n;
 
-/** A tenth of a unit a character: what upstream charges for walking text. */
-export const traversalFactor = 0.1;
-
 export function checkedInt(value: bigint): bigint {
   if (value < minInt || value > maxInt) throw new CelError('integer overflow');
   return value;
@@ -56,9 +53,9 @@ export function checkedUint(value: bigint): CelUint {
 const minTimestamp = -62_135_596_800n * 1_000_000_000n;
 const maxTimestamp = 253_402_300_800n * 1_000_000_000n - 1n;
 
-export function checkedTimestamp(nanos: bigint): CelTimestamp {
+export function checkedTimestamp(nanos: bigint, offset = 0): CelTimestamp {
   if (nanos < minTimestamp || nanos > maxTimestamp) throw new CelError('timestamp overflow');
-  return new CelTimestamp(nanos);
+  return new CelTimestamp(nanos, offset);
 }
 
 export function checkedDuration(nanos: bigint): CelDuration {
@@ -78,35 +75,6 @@ const doubles = (apply: Binary<number>): Overload =>
 function nonZero(value: bigint, what: string): bigint {
   if (value === 0n) throw new CelError(what);
   return value;
-}
-
-/** Text and lists grow with their parts; so does the work of putting them together. */
-const joinCosts = {
-  cost: (_args: readonly CelValue[], result: CelValue) => Math.ceil(sizeOf(result) * traversalFactor),
-  estimate: ([x, y]: readonly SizeRange[]) => {
-    const resultSize = { min: x!.min + y!.min, max: x!.max + y!.max };
-    return {
-      resultSize,
-      cost: { min: Math.ceil(resultSize.min * traversalFactor), max: Math.ceil(resultSize.max * traversalFactor) },
-    };
-  },
-};
-
-/** Characters, bytes, elements; 1 for what has no size. */
-export function sizeOf(value: CelValue): number {
-  if (typeof value === 'string') return codePoints(value);
-  if (value instanceof Uint8Array) return value.length;
-  if (typeof value === 'object' && value !== null && (isList(value) || isMap(value))) return value.size;
-  return 1;
-}
-
-export function codePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit <= 0xdbff) count--;
-  }
-  return count;
 }
 
 /** Kubernetes: sets and maps of a schema merge, other lists are put one behind the other. */
@@ -130,23 +98,8 @@ function comparison(name: string, holds: (order: number) => boolean) {
   const crossed = numeric.flatMap((left) =>
     numeric.filter((right) => right !== left).map((right) => overload([left, right], bool, apply)),
   );
-  return define(name, ...comparable.map((type) => overload([type, type], bool, apply, compareCosts)), ...crossed);
+  return define(name, ...comparable.map((type) => overload([type, type], bool, apply)), ...crossed);
 }
-
-const smaller = (sizes: readonly SizeRange[]): SizeRange => ({
-  min: Math.min(...sizes.map(({ min }) => min)),
-  max: Math.min(...sizes.map(({ max }) => max)),
-});
-
-const scaled = ({ min, max }: SizeRange): SizeRange => ({
-  min: Math.max(1, Math.ceil(min * traversalFactor)),
-  max: Math.max(1, Math.ceil(max * traversalFactor)),
-});
-
-const compareCosts = {
-  cost: (args: readonly CelValue[]) => Math.max(1, Math.ceil(Math.min(...args.map(sizeOf)) * traversalFactor)),
-  estimate: (sizes: readonly SizeRange[]) => ({ cost: scaled(smaller(sizes)) }),
-};
 
 function indexOf(whole: CelValue, key: CelValue): CelValue | undefined {
   if (isMap(whole)) return whole.get(key);
@@ -195,11 +148,11 @@ export const operators: Library = {
   functions: [
     define(
       '_==_',
-      overload([a, a], bool, ([x, y]) => equal(x!, y!), compareCosts),
+      overload([a, a], bool, ([x, y]) => equal(x!, y!)),
     ),
     define(
       '_!=_',
-      overload([a, a], bool, ([x, y]) => !equal(x!, y!), compareCosts),
+      overload([a, a], bool, ([x, y]) => !equal(x!, y!)),
     ),
     comparison('_<_', (order) => order < 0),
     comparison('_<=_', (order) => order <= 0),
@@ -223,20 +176,14 @@ export const operators: Library = {
       ints((x, y) => checkedInt(x + y)),
       uints((x, y) => checkedUint(x + y)),
       doubles((x, y) => x + y),
-      overload([string, string], string, ([x, y]) => (x as string) + (y as string), joinCosts),
-      overload([bytes, bytes], bytes, ([x, y]) => Buffer.concat([x as Uint8Array, y as Uint8Array]), joinCosts),
-      overload([list(a), list(a)], list(a), ([x, y]) => concatenate(x as CelList, y as CelList), {
-        cost: () => 1,
-        estimate: ([x, y]) => ({
-          cost: { min: 1, max: 1 },
-          resultSize: { min: x!.min + y!.min, max: x!.max + y!.max },
-        }),
-      }),
+      overload([string, string], string, ([x, y]) => (x as string) + (y as string)),
+      overload([bytes, bytes], bytes, ([x, y]) => Buffer.concat([x as Uint8Array, y as Uint8Array])),
+      overload([list(a), list(a)], list(a), ([x, y]) => concatenate(x as CelList, y as CelList)),
       overload([timestamp, duration], timestamp, ([x, y]) =>
-        checkedTimestamp((x as CelTimestamp).nanos + (y as CelDuration).nanos),
+        checkedTimestamp((x as CelTimestamp).nanos + (y as CelDuration).nanos, (x as CelTimestamp).offset),
       ),
       overload([duration, timestamp], timestamp, ([x, y]) =>
-        checkedTimestamp((x as CelDuration).nanos + (y as CelTimestamp).nanos),
+        checkedTimestamp((x as CelDuration).nanos + (y as CelTimestamp).nanos, (y as CelTimestamp).offset),
       ),
       overload([duration, duration], duration, ([x, y]) =>
         checkedDuration((x as CelDuration).nanos + (y as CelDuration).nanos),
@@ -251,7 +198,7 @@ export const operators: Library = {
         checkedDuration((x as CelTimestamp).nanos - (y as CelTimestamp).nanos),
       ),
       overload([timestamp, duration], timestamp, ([x, y]) =>
-        checkedTimestamp((x as CelTimestamp).nanos - (y as CelDuration).nanos),
+        checkedTimestamp((x as CelTimestamp).nanos - (y as CelDuration).nanos, (x as CelTimestamp).offset),
       ),
       overload([duration, duration], duration, ([x, y]) =>
         checkedDuration((x as CelDuration).nanos - (y as CelDuration).nanos),
@@ -274,14 +221,7 @@ export const operators: Library = {
       ints((x, y) => x % nonZero(y, 'modulus by zero')),
       uints((x, y) => checkedUint(x % nonZero(y, 'modulus by zero'))),
     ),
-    define(
-      '@in',
-      overload([a, list(a)], bool, isIn, {
-        cost: ([, whole]) => Math.max(1, sizeOf(whole!)),
-        estimate: ([, whole]) => ({ cost: { min: 1, max: Math.max(1, whole!.max) } }),
-      }),
-      overload([a, map(a, b)], bool, isIn),
-    ),
+    define('@in', overload([a, list(a)], bool, isIn), overload([a, map(a, b)], bool, isIn)),
     // What transformMap and transformMapEntry become.
     define(
       '@map_insert',

@@ -1,46 +1,15 @@
 // Owns CEL's functions of text: the standard ones and the extension "strings" in version 2, as Kubernetes has them.
 import { RE2JS } from 're2js';
-import { define, type Library, member, overload, type SizeRange } from '../functions.ts';
+import { define, type Library, member, overload } from '../functions.ts';
 import { bool, dyn, int, list, string } from '../types.ts';
 import { ArrayList, CelError, type CelList, type CelValue } from '../values.ts';
 import { formatText } from './format-text.ts';
-import { sizeOf, traversalFactor } from './operators.ts';
 
 /** Positions count code points; plain ASCII, the usual case, needs no splitting. */
 function points(text: string): readonly string[] | string {
   // oxlint-disable-next-line no-control-regex
   return /^[\u0000-\u007f]*$/.test(text) ? text : Array.from(text);
 }
-
-const walk = {
-  cost: ([text]: readonly CelValue[]) => Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor)),
-  estimate: ([text]: readonly SizeRange[]) => ({ cost: scaled(text!), resultSize: text! }),
-};
-
-function scaled({ min, max }: SizeRange): SizeRange {
-  return { min: Math.max(1, Math.ceil(min * traversalFactor)), max: Math.max(1, Math.ceil(max * traversalFactor)) };
-}
-
-/** contains, indexOf: each place of the text may be compared with all of the other. */
-const search = {
-  cost: ([text, part]: readonly CelValue[]) =>
-    Math.max(1, Math.ceil(sizeOf(text!) * traversalFactor * Math.max(1, sizeOf(part!) * traversalFactor))),
-  estimate: ([text, part]: readonly SizeRange[]) => {
-    const [x, y] = [scaled(text!), scaled(part!)];
-    return { cost: { min: x.min * y.min, max: x.max * y.max } };
-  },
-};
-
-const regexFactor = 0.25;
-const regexCosts = {
-  cost: ([text, pattern]: readonly CelValue[]) =>
-    Math.ceil((sizeOf(text!) + 1) * traversalFactor) * Math.max(1, Math.ceil(sizeOf(pattern!) * regexFactor)),
-  estimate: ([text, pattern]: readonly SizeRange[]) => {
-    const of = (size: number, by: number) =>
-      Math.ceil((size + 1) * traversalFactor) * Math.max(1, Math.ceil(by * regexFactor));
-    return { cost: { min: of(text!.min, pattern!.min), max: of(text!.max, pattern!.max) } };
-  },
-};
 
 const maxPatterns = 1000;
 const patterns = new Map<string, RE2JS>();
@@ -85,7 +54,7 @@ function searching(name: string, isLast: boolean) {
     const size = points(text as string).length;
     return find(text as string, part as string, position(start!, size), isLast);
   };
-  return define(name, member(string, [string], int, whole, search), member(string, [string, int], int, from, search));
+  return define(name, member(string, [string], int, whole), member(string, [string, int], int, from));
 }
 
 function substring([text, from, to]: readonly CelValue[]): string {
@@ -158,76 +127,51 @@ export const strings: Library = {
   functions: [
     define(
       'contains',
-      member(string, [string], bool, ([whole, part]) => text(whole).includes(text(part)), search),
+      member(string, [string], bool, ([whole, part]) => text(whole).includes(text(part))),
     ),
     define(
       'startsWith',
-      member(string, [string], bool, ([whole, part]) => text(whole).startsWith(text(part)), {
-        cost: (args) => walk.cost([args[1]!]),
-        estimate: (sizes) => ({ cost: scaled(sizes[1]!) }),
-      }),
+      member(string, [string], bool, ([whole, part]) => text(whole).startsWith(text(part))),
     ),
     define(
       'endsWith',
-      member(string, [string], bool, ([whole, part]) => text(whole).endsWith(text(part)), {
-        cost: (args) => walk.cost([args[1]!]),
-        estimate: (sizes) => ({ cost: scaled(sizes[1]!) }),
-      }),
+      member(string, [string], bool, ([whole, part]) => text(whole).endsWith(text(part))),
     ),
     define(
       'matches',
-      member(
-        string,
-        [string],
-        bool,
-        ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(),
-        regexCosts,
-      ),
-      overload(
-        [string, string],
-        bool,
-        ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find(),
-        regexCosts,
-      ),
+      member(string, [string], bool, ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find()),
+      overload([string, string], bool, ([whole, pattern]) => regex(text(pattern)).matcher(text(whole)).find()),
     ),
-    define('charAt', member(string, [int], string, charAt, walk)),
+    define('charAt', member(string, [int], string, charAt)),
     searching('indexOf', false),
     searching('lastIndexOf', true),
-    define('join', member(list(string), [], string, join, walk), member(list(string), [string], string, join, walk)),
+    define('join', member(list(string), [], string, join), member(list(string), [string], string, join)),
     define(
       'lowerAscii',
-      member(string, [], string, ([value]) => asciiLower(text(value)), walk),
+      member(string, [], string, ([value]) => asciiLower(text(value))),
     ),
     define(
       'upperAscii',
-      member(string, [], string, ([value]) => asciiUpper(text(value)), walk),
+      member(string, [], string, ([value]) => asciiUpper(text(value))),
     ),
     define(
       'trim',
-      member(string, [], string, ([value]) => text(value).trim(), walk),
+      member(string, [], string, ([value]) => text(value).trim()),
     ),
     define(
       'replace',
-      member(string, [string, string], string, replace, walk),
-      member(string, [string, string, int], string, replace, walk),
+      member(string, [string, string], string, replace),
+      member(string, [string, string, int], string, replace),
     ),
-    define(
-      'split',
-      member(string, [string], list(string), split, walk),
-      member(string, [string, int], list(string), split, walk),
-    ),
-    define(
-      'substring',
-      member(string, [int], string, substring, walk),
-      member(string, [int, int], string, substring, walk),
-    ),
+    define('split', member(string, [string], list(string), split), member(string, [string, int], list(string), split)),
+    define('substring', member(string, [int], string, substring), member(string, [int, int], string, substring)),
     define(
       'strings.quote',
-      overload([string], string, ([value]) => `"${text(value).replace(quotable, (mark) => quotes[mark]!)}"`, walk),
+      overload([string], string, ([value]) => `"${text(value).replace(quotable, (mark) => quotes[mark]!)}"`),
     ),
     define(
       'format',
-      member(string, [list(dyn)], string, ([pattern, args]) => formatText(text(pattern), args as CelList), walk),
+      member(string, [list(dyn)], string, ([pattern, args]) => formatText(text(pattern), args as CelList)),
     ),
   ],
 };

@@ -100,7 +100,7 @@ export const times: Library = {
     accessor(
       'getMilliseconds',
       (date) => date.getUTCMilliseconds(),
-      (nanos) => (nanos / nanosPerMilli) % 1000n,
+      (nanos) => nanos / nanosPerMilli,
     ),
   ],
 };

@@ -29,15 +29,27 @@ const form = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):(?:\/\/([^/?#]*))?)?([^?#]*)(?:\?(.*
 
 function read(text: string): CelUrl | undefined {
   // oxlint-disable-next-line no-control-regex
-  if (text === '' || /[\u0000-\u0020\u007f]/.test(text)) return undefined;
+  if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
   const found = form.exec(text);
   if (found === null) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] = found;
   const host = authority.replace(/^.*@/s, '');
   const isAbsolute = scheme !== '' || path.startsWith('/');
   if (!isAbsolute || /%(?![0-9a-fA-F]{2})/.test(path + host) || (host !== '' && !isHost(host))) return undefined;
-  if (scheme !== '' && authority === '' && !path.startsWith('/')) return undefined;
-  return new CelUrl({ scheme: scheme.toLowerCase(), host, path, query });
+  const plain = host.replace(/%25.*?(?=\])/, (zone) => `%${zone.slice(3)}`);
+  // "mailto:a@b": what follows the scheme is opaque.
+  if (scheme !== '' && !path.startsWith('/') && authority === '')
+    return new CelUrl({ scheme: scheme.toLowerCase(), host: plain, path: '', query });
+  return new CelUrl({ scheme: scheme.toLowerCase(), host: plain, path: escaped(path), query });
+}
+
+/** What a path may not hold as it is, in UTF-8 with percent signs; a path written otherwise with right escapes stays as it is. */
+function escaped(path: string): string {
+  return /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*%[\]]*$/.test(path)
+    ? path
+    : path.replaceAll(/[^A-Za-z0-9\-_.~$&+,/:;=@!'()*%[\]]+/g, (part) =>
+        Array.from(Buffer.from(part), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+      );
 }
 
 function isHost(host: string): boolean {
