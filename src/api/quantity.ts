@@ -50,7 +50,7 @@ export function parseQuantity(text: string): Quantity {
   const match = shape.exec(text);
   if (match === null || text === '') throw new QuantityError(formText);
   const [, sign, whole = '', fraction = '', suffix = ''] = match;
-  if (whole === '' && fraction === '') throw new QuantityError('unable to parse numeric part of quantity');
+  // Text without any digit is nothing, as upstream reads it: "Gi" is 0.
   const { base, exponent, format } = parseSuffix(suffix);
   const magnitude = toNano(whole.replace(/^0+/, ''), fraction, base, exponent);
   // Upstream cuts to 2^63-1 only what has too many digits for its quick path: "10E" stays, "10Ei" does not.

@@ -74,6 +74,12 @@ export interface Resource<T extends KubeObject = KubeObject> {
   validateName?(name: string, isPrefix: boolean): string[];
   /** Finalizers need not be qualified. */
   readonly anyFinalizer?: boolean;
+  /** Errors that are told after all others: those of upstream's declarative validation. In their order. */
+  readonly declarative?: (error: FieldError) => boolean;
+  /** The same error is told as often as it is found; of other built-in kinds once. */
+  readonly repeatsErrors?: boolean;
+  /** Metadata is looked at only when nothing else is wrong. */
+  readonly metadataLater?: boolean;
   /** Texts for Warning headers. `prev` on updates only. */
   warnings?(obj: Frozen<T>, prev?: Frozen<T>): string[];
   /** Field selectors beyond metadata.name and metadata.namespace. */

@@ -81,7 +81,7 @@ const quantity: ScalarDecoder = (value, at) => {
     );
   const written = typeof value === 'string' ? value.trim() : value instanceof NumberText ? value.text : String(value);
   try {
-    return written === '' ? '0' : canonicalQuantity(written);
+    return canonicalQuantity(written);
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
     throw new ValueError(`unmarshalerDecoder: ${error.message}, error found in ${fieldText(at.path)}`);

@@ -111,11 +111,14 @@ function applyContainerDefaults(container: Container): void {
 /** Images that may move under their name are pulled always: "latest", or neither tag nor digest. What is no name is not. */
 function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   const match = imageName.exec(image);
-  if (match === null) return 'IfNotPresent';
+  if (match === null || /^[0-9a-f]{64}$/.test(image)) return 'IfNotPresent';
   const [, tag, digest] = match;
+  const rest = (tag === undefined ? 0 : tag.length + 1) + (digest === undefined ? 0 : digest.length + 1);
+  if (image.length - rest > maxImageName) return 'IfNotPresent';
   return tag === 'latest' || (tag === undefined && digest === undefined) ? 'Always' : 'IfNotPresent';
 }
 
+const maxImageName = 255;
 const imageName =
   /^(?:[A-Za-z0-9.-]+(?::\d+)?\/|\[[0-9a-fA-F:]+\](?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::(\w[\w.-]{0,127}))?(?:@([A-Za-z][\w+.-]*:[0-9a-fA-F]{32,}))?$/;
 

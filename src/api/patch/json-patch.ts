@@ -30,12 +30,20 @@ export function applyJsonPatch(object: unknown, operations: unknown): unknown {
       'RequestEntityTooLarge',
       `The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${operations.length}`,
     );
-  for (const operation of operations as unknown[])
-    if (typeof operation !== 'object' || operation === null || Array.isArray(operation))
-      throw badRequest('an operation of a JSON patch must be an object');
+  for (const operation of operations as unknown[]) checkOperation(operation);
   const draft = new Draft(object);
   for (const operation of operations as Operation[]) draft.run(operation);
   return draft.root;
+}
+
+function checkOperation(operation: unknown): void {
+  if (typeof operation !== 'object' || operation === null || Array.isArray(operation))
+    throw badRequest('an operation of a JSON patch must be an object');
+  for (const member of ['op', 'path', 'from'] as const) {
+    const value = (operation as Operation)[member];
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw badRequest(`${member} of an operation of a JSON patch must be text`);
+  }
 }
 
 const members: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);

@@ -69,7 +69,9 @@ const forbiddenForEphemeral: readonly (keyof EphemeralContainer)[] = [
 ];
 
 export function validateEphemeralContainers(problems: Problems, path: string, setting: ContainerSetting): void {
-  const { containers = [], initContainers = [], ephemeralContainers = [] } = setting.spec;
+  const { initContainers = [], ephemeralContainers = [] } = setting.spec;
+  // Absent containers are null.
+  const containers = setting.spec.containers ?? [];
   if (ephemeralContainers.length === 0) return;
   const others = new Set([...containers, ...initContainers].map(({ name }) => name));
   const names = new Set(others);

@@ -51,12 +51,6 @@ export function validatePodSecurityContext(problems: Problems, path: string, spe
   context.supplementalGroups?.forEach((group, at) =>
     problems.each(`${path}.supplementalGroups[${at}]`, group, posixId(group)),
   );
-  if (spec.shareProcessNamespace && spec.hostPID)
-    problems.invalid(
-      `${path.replace(/securityContext$/, '')}shareProcessNamespace`,
-      true,
-      'ShareProcessNamespace and HostPID cannot both be enabled',
-    );
   validateSysctls(problems, `${path}.sysctls`, context, spec);
   problems.optionalOneOf(`${path}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']);
   validateSeccompProfile(problems, `${path}.seccompProfile`, context.seccompProfile);
@@ -64,6 +58,12 @@ export function validatePodSecurityContext(problems: Problems, path: string, spe
   validateAppArmorProfile(problems, `${path}.appArmorProfile`, context.appArmorProfile);
   problems.optionalOneOf(`${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
   problems.optionalOneOf(`${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, ['MountOption', 'Recursive']);
+  if (spec.shareProcessNamespace && spec.hostPID)
+    problems.invalid(
+      `${path.replace(/securityContext$/, '')}shareProcessNamespace`,
+      true,
+      'ShareProcessNamespace and HostPID cannot both be enabled',
+    );
 }
 
 const sysctlName = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;

@@ -25,7 +25,7 @@ export function validateRequired(
 ): void {
   for (const field of fields) {
     const value = source[field];
-    if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0))
+    if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0))
       problems.required(`${path}.${field}`);
   }
 }
@@ -183,7 +183,7 @@ export function validateStorageOs(
 }
 
 export function validateCsiDriver(problems: Problems, path: string, driver = ''): void {
-  if (driver === '') problems.required(path);
+  if (driver === '') return problems.required(path);
   if (driver.length > 63) problems.tooLong(path, 63);
   problems.each(path, driver, dnsSubdomain(driver.toLowerCase()));
 }

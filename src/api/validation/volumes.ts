@@ -195,13 +195,7 @@ function validateEphemeral(
   for (const wrong of subdomainName(claim)) problems.invalid(`${at}.name`, volume.name, `PVC name ${claim}: ${wrong}`);
 }
 
-function validateImage(
-  problems: Problems,
-  path: string,
-  { image }: Frozen<Volume>,
-  owner: VolumeOwner | undefined,
-): void {
-  // Templates may leave the reference to whoever makes pods of them.
-  if (!image?.reference && owner !== undefined) problems.required(`${path}.reference`);
+function validateImage(problems: Problems, path: string, { image }: Frozen<Volume>): void {
+  if (!image?.reference) problems.required(`${path}.reference`);
   problems.oneOf(`${path}.pullPolicy`, image?.pullPolicy, ['Always', 'IfNotPresent', 'Never']);
 }

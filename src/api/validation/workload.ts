@@ -1,7 +1,7 @@
 // Owns the rules that workloads share: selectors over their templates, rollout numbers, status counts.
 import type { PodTemplateSpec } from '../generated/core.v1.ts';
 import type { LabelSelector } from '../generated/meta.v1.ts';
-import { labelPredicate } from '../selector.ts';
+import { labelPredicate, type Labels, SelectorError } from '../selector.ts';
 import type { Frozen } from '../meta.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validatePodTemplate } from './pod-template.ts';
@@ -40,6 +40,18 @@ export function validateRunningTemplate(
   validateRunsForever(problems, path, template);
 }
 
+/** A malformed selector, which is refused elsewhere, is not compared. */
+function isMatched(selector: Frozen<LabelSelector> | undefined, labels: Labels | undefined): boolean {
+  if (!selector) return false;
+  if (isEmpty(selector)) return true;
+  try {
+    return labelPredicate(selector)(labels);
+  } catch (error) {
+    if (error instanceof SelectorError) return true;
+    throw error;
+  }
+}
+
 export function validateTemplateLabels(
   problems: Problems,
   path: string,
@@ -47,8 +59,7 @@ export function validateTemplateLabels(
   selector: Frozen<LabelSelector> | undefined,
 ): void {
   // No selector matches nothing; an empty one, which is refused elsewhere, everything.
-  const matches = selector ? isEmpty(selector) || labelPredicate(selector)(template?.metadata?.labels) : false;
-  if (!matches)
+  if (!isMatched(selector, template?.metadata?.labels))
     problems.invalid(
       `${path}.metadata.labels`,
       template?.metadata?.labels,

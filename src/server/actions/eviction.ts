@@ -35,8 +35,7 @@ export const evictionAction: Action = {
       deleteOptions?: Record<string, unknown>;
     };
     const { namespace, name } = request.info;
-    if (body.metadata?.name !== undefined && body.metadata.name !== '' && body.metadata.name !== name)
-      throw badRequest('name in URL does not match name in Eviction object');
+    if ((body.metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
     const served = parts.catalog.stored('', 'pods')!;
     await admitAction(parts, request, served, body, options.dryRun);
     const pod = served.collection!.cache.get(`${namespace}/${name}`)?.object as PodObject | undefined;

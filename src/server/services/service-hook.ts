@@ -155,11 +155,11 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     const refuse = (why: string): never => {
       throw new Refused(fieldError.invalid(`spec.ports[${at}].nodePort`, port, why));
     };
-    if (port < nodePorts.from || port > nodePorts.to)
+    // A trial run looks at what is taken, not at the range, as upstream does.
+    if (!dryRun && (port < nodePorts.from || port > nodePorts.to))
       refuse(`provided port is not in the valid range. The range of valid ports is ${nodePorts.from}-${nodePorts.to}`);
     const name = `port ${port}`;
-    if (draft.claims.includes(name) || (allocations.isTaken(name) && !dryRun))
-      refuse('provided port is already allocated');
+    if (draft.claims.includes(name) || allocations.isTaken(name)) refuse('provided port is already allocated');
     draft.named.set(name, refuse);
     claimPort(port, draft);
   }

@@ -1,5 +1,5 @@
 // Owns POST: a new object from body to store. Never names a kind.
-import { alreadyExists, badRequest, statusError } from '../../api/status-error.ts';
+import { alreadyExists, badRequest, isStatusError, statusError, StatusError } from '../../api/status-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -45,6 +45,7 @@ export async function createObject(
   fillNew(object, parts.random, request.arrivedMs);
   if (!object.metadata.name && object.metadata.generateName)
     object.metadata.name = generateName(object.metadata.generateName, parts.random);
+  object.metadata.name ??= '';
   dedupeOwners(object, request);
   // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
   if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
@@ -53,7 +54,7 @@ export async function createObject(
     served,
     subresource: '',
     namespace,
-    name: object.metadata.name ?? '',
+    name: object.metadata.name,
     object,
     oldObject: undefined,
     user: request.user,
@@ -61,7 +62,7 @@ export async function createObject(
     warn: (text) => warn(request, text),
     source: request,
   };
-  await parts.admission.admit(admission, parts);
+  await naming(object, parts.admission.admit(admission, parts));
   const rules = rulesOf(served);
   const hook = hookFor(parts.hooks, rules);
   const finish = async (made: KubeObject, asked: AdmissionRequest): Promise<ApiAnswer> => {
@@ -71,7 +72,7 @@ export async function createObject(
     try {
       prepareNew(served, made, context(request, options.dryRun));
       validateNew(served, made, request);
-      await parts.admission.validate(asked, parts);
+      await naming(made, parts.admission.validate(asked, parts));
       const key = objectKey(served, namespace, made.metadata.name);
       const entry = await store(parts, served, key, made, options.dryRun, taken);
       written = !options.dryRun;
@@ -98,6 +99,17 @@ export async function createObject(
 
 /** How often others may be faster to take what was chosen for a new object. */
 const maxChoices = 20;
+
+/** What has no name yet is called so when admission refuses it. */
+async function naming({ metadata }: KubeObject, admission: Promise<void>): Promise<void> {
+  try {
+    await admission;
+  } catch (error) {
+    if (metadata.name !== '' || !isStatusError(error, 'Forbidden')) throw error;
+    const { status } = error;
+    throw new StatusError({ ...status, details: { ...status.details, name: 'Unknown' } });
+  }
+}
 
 async function store(
   parts: Parts,

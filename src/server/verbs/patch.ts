@@ -28,8 +28,8 @@ import { checkKind, complain, contentTypeOf, notOf } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
 import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
-import type { WriteOptions } from './options.ts';
-import { applyAllDefaults, type Decoded, decodeValue, schemaOfKind } from './decode.ts';
+import type { FieldValidation, WriteOptions } from './options.ts';
+import { applyAllDefaults, type Decoded, decodeValue, type Expected, schemaOfKind } from './decode.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
 import { change, checkVersion } from './update.ts';
 
@@ -78,7 +78,7 @@ function badPatch(detail: string): StatusError {
   return statusError('Invalid', ` "" is invalid: ${field}: ${message}`, { causes: [{ reason, message, field }] });
 }
 
-function decodePatched(patched: ParsedJson, resource: Served['resource']): Decoded {
+function decodePatched(patched: ParsedJson, resource: Expected): Decoded {
   try {
     const decoded = decodeValue(patched, resource);
     const { apiVersion } = decoded.object;
@@ -160,14 +160,20 @@ export async function patchOther(
   request: ApiRequest,
   current: Frozen<KubeObject>,
   kind: { readonly group: string; readonly version: string; readonly kind: string },
+  validation: FieldValidation,
 ): Promise<KubeObject> {
   const type = contentTypeOf(request);
   const schema = schemaOf(`${kind.group}/${kind.version}`, kind.kind);
+  const body = await readPatch(request, type === applyType ? 'yaml' : 'json');
   const patched =
-    type === applyType
-      ? applyMergePatch(current, (await readPatch(request, 'yaml')).value)
-      : patcher(type, schema, false)(current, (await readPatch(request, 'json')).value);
-  return checkKind(thaw(patched as Frozen<KubeObject>) as KubeObject, kind);
+    type === applyType ? applyMergePatch(current, body.value) : patcher(type, schema, false)(current, body.value);
+  const { object, problems } = decodePatched(
+    { value: patched as never, problems: body.problems, oddNumbers: false },
+    kind,
+  );
+  if (validation === 'Strict' && problems.length > 0) throw badPatch(`strict decoding error: ${problems.join(', ')}`);
+  complain(request, problems, validation, object);
+  return checkKind(object, kind);
 }
 
 async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'yaml' | 'cbor'): Promise<ApiAnswer> {

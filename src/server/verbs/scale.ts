@@ -36,7 +36,7 @@ const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 /** The kind Scale, for Tables of one. Those of custom kinds say that ages are dates. */
 function scaleView(custom: boolean): Served {
   const columns: readonly Column<KubeObject>[] = [
-    nameColumn,
+    custom ? nameColumn : { name: 'Name', type: 'string', cell: ({ metadata }) => metadata.name },
     { name: 'Desired', type: 'integer', cell: (obj) => read(obj, 'spec.replicas') ?? 0 },
     { name: 'Available', type: 'integer', cell: (obj) => read(obj, 'status.replicas') ?? 0 },
     custom ? { ...ageColumn, type: 'date' } : ageColumn,
@@ -126,7 +126,7 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
   const isPatch = request.info.verb === 'patch';
   const options = writeOptions(request, isPatch ? 'PatchOptions' : 'UpdateOptions');
   const { name } = request.info;
-  const body = isPatch ? undefined : await readObject(request, options.fieldValidation);
+  const body = isPatch ? undefined : await readObject(request, options.fieldValidation, scaleKind);
   if (!isPatch && body === undefined) throw badRequest('the request has no body');
   const answer = await change(
     parts,
@@ -136,10 +136,16 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
     async (entry) => {
       const current = scaleOf(served, entry.object, true);
       const wanted = isPatch
-        ? ((await patchOther(request, freeze(current) as unknown as Frozen<KubeObject>, scaleKind)) as unknown as Scale)
+        ? ((await patchOther(
+            request,
+            freeze(current) as unknown as Frozen<KubeObject>,
+            scaleKind,
+            options.fieldValidation,
+          )) as unknown as Scale)
         : (checkKind(structuredClone(body!), scaleKind) as unknown as Scale);
       const named = wanted.metadata.name;
-      if (named !== undefined && named !== '' && named !== name)
+      if (!named) throw badRequest('name must be provided');
+      if (named !== name)
         throw badRequest(`the name of the object (${named}) does not match the name on the URL (${name})`);
       const version = wanted.metadata.resourceVersion ?? '';
       if (version !== '' && version !== String(entry.revision))

@@ -51,7 +51,10 @@ export function validateNew(served: Served, object: KubeObject, request: ApiRequ
   const rules = rulesOf(served);
   const frozen = object as Frozen<KubeObject>;
   const { judge, seen } = judgeOf(served);
-  refuse(rules, object.metadata.name, [...validateMetadata(frozen, judge), ...judge.validate(seen(frozen))]);
+  const own = judge.validate(seen(frozen));
+  const about = judge.metadataLater && own.length > 0 ? [] : distinct(validateMetadata(frozen, judge));
+  const errors = [...about, ...own];
+  refuse(rules, object.metadata.name, served.custom ? errors : ordered(judge, errors));
   for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
 }
 
@@ -107,22 +110,36 @@ export function validateChange(
 ): void {
   const rules = rulesOf(served);
   const frozen = next as Frozen<KubeObject>;
+  const { judge, seen } = judgeOf(served);
   const errors = validateMetadataUpdate(frozen, prev, rules);
   if (subresource === '') {
-    const { judge, seen } = judgeOf(served);
     if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));
     errors.push(...(judge.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   } else {
-    const { judge, seen } = judgeOf(served);
     errors.push(...(judge.subresources?.[subresource]?.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   }
   // Rules of custom kinds that were let off warn also when something else is refused.
   if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
-  refuse(rules, next.metadata.name, errors);
+  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, errors));
   if (served.custom) return;
   const warnings =
     subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);
   for (const text of warnings ?? []) warn(request, text);
+}
+
+function ordered({ declarative, repeatsErrors }: Resource, errors: readonly FieldError[]): readonly FieldError[] {
+  const all = repeatsErrors ? errors : distinct(errors);
+  if (declarative === undefined) return all;
+  return [...all.filter((error) => !declarative(error)), ...all.filter(declarative)];
+}
+
+/** Upstream tells the same thing of a built-in kind once, however many checks found it. */
+function distinct(errors: readonly FieldError[]): FieldError[] {
+  const seen = new Set<string>();
+  return errors.filter(({ field, reason, message }) => {
+    const text = `${field} ${reason} ${message}`;
+    return !seen.has(text) && seen.add(text);
+  });
 }
 
 function refuse(kind: Resource, name: string | undefined, errors: readonly FieldError[]): void {

@@ -73,6 +73,8 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   shortNames: ['crd', 'crds'],
   categories: ['api-extensions'],
   load: loadDefinitionRules,
+  repeatsErrors: true,
+  anyFinalizer: true,
   applyDefaults,
   prepareForCreate(obj) {
     const stored = storageName(obj);

@@ -79,6 +79,7 @@ function localCondition(nowMs: number): NonNullable<APIService['status']['condit
 export const apiService = defineResource<APIService>(apiServices, {
   categories: ['api-extensions'],
   validateName: nameIsPathSegment,
+  anyFinalizer: true,
   applyDefaults({ spec }) {
     if (spec?.service) spec.service.port ??= 443;
   },

@@ -10,12 +10,14 @@ export const controllerRevision = defineResource<ControllerRevision>(controllerR
   validate({ data, revision }) {
     const problems = new Problems();
     const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
-    if (!isObject) problems.required('data', 'an object is mandatory');
     problems.notNegative('revision', revision);
+    if (!isObject) problems.required('data', 'an object is mandatory');
     return problems.list;
   },
+  validateUpdateAlone: true,
   validateUpdate(next, prev) {
     const problems = new Problems();
+    problems.notNegative('revision', next.revision);
     problems.immutable('data', next.data, prev.data, same);
     return problems.list;
   },

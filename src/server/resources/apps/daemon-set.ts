@@ -92,9 +92,11 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
     validateSpec(problems, obj);
     return problems.list;
   },
+  validateUpdateAlone: true,
   validateUpdate(next, prev) {
     const problems = new Problems();
     problems.immutable('spec.selector', next.spec?.selector, prev.spec?.selector, same);
+    validateSpec(problems, next);
     return problems.list;
   },
   warnings: templateWarnings,

@@ -5,7 +5,8 @@ import { statefulSets } from '../../../api/generated/resources.ts';
 import { applyClaimSpecDefaults } from '../../../api/defaults/claim.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel, dnsSubdomain } from '../../../api/validation/formats.ts';
+import { validateClaimSpec } from '../../../api/validation/claim-spec.ts';
+import { dnsSubdomain, labelName } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import {
@@ -18,7 +19,6 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, templateColumns } from '../columns.ts';
-import { labelName } from '../../../api/validation/formats.ts';
 import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 
@@ -83,13 +83,12 @@ const retentions = ['Delete', 'Retain'];
 /** Mounts may name the claims that the set makes for each pod. */
 function withClaims({ template, volumeClaimTemplates = [] }: Frozen<StatefulSet>['spec']): Frozen<PodTemplateSpec> {
   const volumes = template?.spec?.volumes ?? [];
-  const taken = new Set(volumes.map(({ name }) => name));
-  const claims = volumeClaimTemplates
-    .map(({ metadata }) => metadata?.name ?? '')
-    .filter((name) => !taken.has(name) && dnsLabel(name).length === 0)
-    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
-  if (claims.length === 0 || template?.spec === undefined) return template ?? {};
-  return { ...template, spec: { ...template.spec, volumes: [...volumes, ...claims] } };
+  const names = new Set(volumeClaimTemplates.map(({ metadata }) => metadata?.name ?? ''));
+  if (names.size === 0 || template?.spec === undefined) return template ?? {};
+  const claims = [...names].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  // A claim takes the place of a volume of its name.
+  const others = volumes.filter(({ name }) => !names.has(name));
+  return { ...template, spec: { ...template.spec, volumes: [...claims, ...others] } };
 }
 
 function validateSpec(problems: Problems, { spec = {} as StatefulSet['spec'] }: Frozen<StatefulSet>): void {
@@ -101,6 +100,9 @@ function validateSpec(problems: Problems, { spec = {} as StatefulSet['spec'] }: 
   for (const field of ['whenDeleted', 'whenScaled'] as const)
     if (retention !== undefined && !retentions.includes(retention[field] ?? ''))
       problems.notSupported(`spec.persistentVolumeClaimRetentionPolicy.${field}`, retention[field] ?? '', retentions);
+  spec.volumeClaimTemplates?.forEach((claim, at) =>
+    validateClaimSpec(problems, `spec.volumeClaimTemplates[${at}].spec`, claim.spec ?? {}),
+  );
   problems.notNegative('spec.replicas', spec.replicas);
   problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   problems.notNegative('spec.ordinals.start', spec.ordinals?.start);
@@ -108,7 +110,6 @@ function validateSpec(problems: Problems, { spec = {} as StatefulSet['spec'] }: 
   if (validateWorkloadSelector(problems, 'spec.selector', spec.selector))
     validateRunningTemplate(problems, 'spec.template', withClaims(spec), spec.selector);
   else problems.invalid('spec.selector', spec.selector, 'invalid label selector');
-  problems.notNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
 }
 
 const immutable = ['selector', 'volumeClaimTemplates', 'serviceName', 'podManagementPolicy'] as const;

@@ -66,6 +66,7 @@ export const cronJob = defineResource<CronJob>(cronJobs, {
   },
   validateUpdateAlone: true,
   validateUpdate: (next) => validate(next).list,
+  declarative: ({ field, reason }) => field === 'spec.schedule' && reason === 'FieldValueRequired',
   warnings: (obj, prev) => [
     ...nameWarnings(obj, prev),
     ...jobWarnings('spec.jobTemplate.spec', obj, prev, obj.spec?.jobTemplate?.spec),

@@ -4,7 +4,7 @@ import { jobs } from '../../../api/generated/resources.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
 import { labelPredicate } from '../../../api/selector.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel } from '../../../api/validation/formats.ts';
+import { dnsLabel, labelValue } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import type { Column } from '../../resource.ts';
@@ -46,12 +46,14 @@ function generateSelector(job: Job): void {
   if (spec.manualSelector) return;
   const metadata = (spec.template.metadata ??= {});
   const wasCopied = same(job.metadata.labels, metadata.labels);
+  // A name that is no label is refused where it stands first.
+  const isFit = metadata.labels !== undefined || labelValue(job.metadata.name).length === 0;
   const labels = (metadata.labels = { ...metadata.labels });
   for (const [label, value] of generated) labels[label] ??= value(job);
   spec.selector ??= {};
   spec.selector.matchLabels = { ...spec.selector.matchLabels };
   spec.selector.matchLabels[uidLabel] ??= job.metadata.uid;
-  if (wasCopied) job.metadata.labels = { ...labels };
+  if (wasCopied && isFit) job.metadata.labels = { ...labels };
 }
 
 /** What was generated must still be there; a client's own labels may not claim otherwise. */

@@ -109,6 +109,7 @@ const sibling = (): undefined => undefined;
 export const event = defineResource<core.Event>(events, {
   sibling,
   shortNames: ['ev'],
+  metadataLater: true,
   validateName: segmentName,
   validate(obj) {
     const problems = new Problems();
