@@ -2,77 +2,43 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { deployments } from '../../src/api/generated/resources.ts';
-import { kubeconfigOf } from '../../src/client/kubeconfig.ts';
 import { cpuUsageAnnotation, memoryUsageAnnotation } from '../../src/kubelet/simulated/usage.ts';
-import { type Cluster, startCluster } from '../../src/main/cluster.ts';
 import { manifests } from '../../src/metrics-server/manifests.ts';
-import { eventually, type Output, runProgram } from './running-cluster.ts';
+import { KubectlCluster } from './kubectl-cluster.ts';
 import { kubectlPath } from './tools.ts';
 
 const skip = kubectlPath() === undefined ? 'kubectl is shipped for linux/amd64 only' : false;
 
-class Harness {
-  readonly folder = mkdtempSync(join(tmpdir(), 'k8ts-metrics-'));
-  readonly kubeconfig = join(this.folder, 'kubeconfig');
-  cluster!: Cluster;
-
-  async start(metricsServer: boolean): Promise<void> {
-    this.cluster = await startCluster({ nodes: 2, metricsServer });
-    writeFileSync(this.kubeconfig, JSON.stringify(kubeconfigOf(this.cluster.kubeconfigEntry('test'))));
-    await this.cluster.client.resource(deployments).create({
-      metadata: { name: 'web', namespace: 'default' },
-      spec: {
-        replicas: 2,
-        selector: { matchLabels: { app: 'web' } },
-        template: {
-          metadata: {
-            labels: { app: 'web' },
-            annotations: { [cpuUsageAnnotation]: '300m', [memoryUsageAnnotation]: '64Mi' },
-          },
-          spec: {
-            containers: [
-              { name: 'one', image: 'any' },
-              { name: 'two', image: 'any' },
-            ],
-          },
+async function startWith(harness: KubectlCluster, metricsServer: boolean): Promise<void> {
+  await harness.start({ nodes: 2, metricsServer });
+  await harness.cluster.client.resource(deployments).create({
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: {
+          labels: { app: 'web' },
+          annotations: { [cpuUsageAnnotation]: '300m', [memoryUsageAnnotation]: '64Mi' },
+        },
+        spec: {
+          containers: [
+            { name: 'one', image: 'any' },
+            { name: 'two', image: 'any' },
+          ],
         },
       },
-    });
-  }
-
-  async stop(): Promise<void> {
-    await this.cluster.stop();
-    rmSync(this.folder, { recursive: true });
-  }
-
-  kubectl(...args: string[]): Promise<Output> {
-    return runProgram(kubectlPath()!, [`--kubeconfig=${this.kubeconfig}`, ...args]);
-  }
-
-  /** Repeats the command until it says that. */
-  async says(args: string, pattern: RegExp): Promise<string> {
-    let last = '';
-    await eventually(
-      `kubectl ${args}`,
-      async () => {
-        const { stdout, stderr } = await this.kubectl(...args.split(' '));
-        last = stdout + stderr;
-        return pattern.test(last);
-      },
-      60_000,
-    ).catch((error: unknown) => assert.fail(`kubectl ${args}: ${last} (${String(error)})`));
-    return last;
-  }
+    },
+  });
 }
 
 describe('the metrics of a cluster', { skip }, () => {
-  const harness = new Harness();
-  before(() => harness.start(true));
+  const harness = new KubectlCluster();
+  before(() => startWith(harness, true));
   after(() => harness.stop());
 
   it('are shown by kubectl top', async () => {
@@ -105,9 +71,9 @@ describe('the metrics of a cluster', { skip }, () => {
 });
 
 describe('the metrics server alone', { skip }, () => {
-  const harness = new Harness();
+  const harness = new KubectlCluster();
   let child: ChildProcess | undefined;
-  before(() => harness.start(false));
+  before(() => startWith(harness, false));
   after(async () => {
     if (child?.exitCode === null) {
       child.kill('SIGTERM');
