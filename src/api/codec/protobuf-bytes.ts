@@ -1,5 +1,7 @@
 // Owns the bytes of protobuf: a writer which fills its buffer from the end, so that lengths are known, and a bounded reader.
 
+import { Slab } from '../../base/slab.ts';
+
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
 }
@@ -19,6 +21,9 @@ let scratch: Buffer | undefined;
 const scratchBytes = 16_384;
 const largestScratch = 1024 * 1024;
 
+/** Most messages are stored values, which stay for a while: in node's pool they would keep what lies beside them. */
+const messages = new Slab();
+
 /** Everything is written in front of what was written before: last field first. `finish` ends it. */
 export class Writer {
   #buffer: Buffer;
@@ -37,7 +42,8 @@ export class Writer {
   }
 
   finish(): Buffer {
-    const message = Buffer.from(this.#buffer.subarray(this.#at));
+    const message = messages.take(this.length);
+    this.#buffer.copy(message, 0, this.#at);
     if (this.#buffer.length <= largestScratch) scratch = this.#buffer;
     return message;
   }

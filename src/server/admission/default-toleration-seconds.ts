@@ -1,4 +1,6 @@
 // Owns DefaultTolerationSeconds: a pod stays five minutes on a node that is not ready or cannot be reached, unless it says otherwise.
+import type { Toleration } from '../../api/generated/core.v1.ts';
+import { freeze } from '../../api/meta.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import { podOf } from './pods.ts';
 
@@ -9,27 +11,28 @@ export function defaultTolerationSeconds({
   readonly notReady?: number;
   readonly unreachable?: number;
 }): AdmissionPlugin {
-  const seconds: readonly (readonly [key: string, seconds: number])[] = [
-    ['node.kubernetes.io/not-ready', notReady],
-    ['node.kubernetes.io/unreachable', unreachable],
+  const tolerations = [
+    tolerationOf('node.kubernetes.io/not-ready', notReady),
+    tolerationOf('node.kubernetes.io/unreachable', unreachable),
   ];
-  return { name: 'DefaultTolerationSeconds', admit: (request) => admit(request, seconds) };
+  return { name: 'DefaultTolerationSeconds', admit: (request) => admit(request, tolerations) };
 }
 
-function admit(request: AdmissionRequest, seconds: readonly (readonly [key: string, seconds: number])[]): void {
+/** One for all pods, in the form in which it is stored. */
+function tolerationOf(key: string, tolerationSeconds: number): Toleration {
+  return freeze<Toleration>({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds });
+}
+
+function admit(request: AdmissionRequest, tolerations: readonly Toleration[]): void {
   const pod = podOf(request);
   if (pod?.spec === undefined) return;
   const given = pod.spec.tolerations ?? [];
-  const added = seconds.filter(
-    ([key]) =>
+  const added = tolerations.filter(
+    ({ key }) =>
       !given.some(
         (toleration) =>
           (toleration.key === key || !toleration.key) && (!toleration.effect || toleration.effect === 'NoExecute'),
       ),
   );
-  if (added.length === 0) return;
-  pod.spec.tolerations = [
-    ...given,
-    ...added.map(([key, tolerationSeconds]) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds })),
-  ];
+  if (added.length > 0) pod.spec.tolerations = [...given, ...added];
 }

@@ -1,4 +1,5 @@
 // Owns ServiceAccount: every pod runs as an account that exists, and gets its token, the authority's certificate and its namespace.
+import { freeze } from '../../api/meta.ts';
 import type { PodSpec, ServiceAccount, Volume } from '../../api/generated/core.v1.ts';
 import { forbidden } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -95,22 +96,19 @@ function limitSecrets(account: Account, { spec }: PodObject, name: string): void
       );
 }
 
-function tokenVolume(name: string): Volume {
-  return {
-    name,
-    projected: {
-      defaultMode: 0o644,
-      sources: [
-        { serviceAccountToken: { expirationSeconds, path: 'token' } },
-        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-        {
-          downwardAPI: {
-            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
-          },
-        },
-      ],
+/** The same for every pod, and in the form in which it is stored: so all stored pods share it. */
+const tokenSources = freeze([
+  { serviceAccountToken: { expirationSeconds, path: 'token' } },
+  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+  {
+    downwardAPI: {
+      items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
     },
-  } as Volume;
+  },
+]);
+
+function tokenVolume(name: string): Volume {
+  return { name, projected: { sources: tokenSources, defaultMode: 0o644 } } as unknown as Volume;
 }
 
 function mountToken({ spec }: PodObject, { random }: Parts): void {

@@ -1,9 +1,14 @@
-// Owns one stored object as the server holds it: decoded once, frozen, with its encodings made at most once and shared. Never changes.
+// Owns one stored object as the server holds it: decoded once, frozen, with its encodings shared as long as there is room for them. Never changes.
 import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { ByteKeeper } from '../../base/kept-bytes.ts';
+import type { KeptBytes } from '../../base/kept-bytes.ts';
 
 /** Turns stored bytes into the object (of the storage version), without its resourceVersion. */
 export type Decode = (value: Uint8Array) => KubeObject;
+
+/** Of all collections together: an object's JSON is larger than the object, and most are never read. */
+const encodings = new ByteKeeper({ trialBytes: 4 * 1024 * 1024, provenBytes: 128 * 1024 * 1024 });
 
 export class Entry {
   /** "namespace/name", or "name": the key without its collection's prefix. */
@@ -14,9 +19,9 @@ export class Entry {
   #decode: Decode | undefined;
   #object: Frozen<KubeObject> | undefined;
   /** JSON of the storage version with a line end, as single objects are sent. */
-  #line: Buffer | undefined;
+  #line: KeptBytes | undefined;
   /** Encodings other than plain JSON of the storage version, by a name of the form. */
-  #others: Map<string, Buffer> | undefined;
+  #others: Map<string, KeptBytes> | undefined;
   #views: Map<string, Frozen<object>> | undefined;
 
   private constructor(key: string, revision: number) {
@@ -57,26 +62,23 @@ export class Entry {
     return this.key.slice(this.key.indexOf('/') + 1);
   }
 
-  /** JSON of the storage version, in UTF-8. */
-  json(): Buffer {
-    return this.jsonLine().subarray(0, -1);
+  /** JSON of the storage version in UTF-8, with a line end. `isListed`: it is read as one of many, who will be read again. */
+  jsonLine(isListed = false): Buffer {
+    const known = this.#line && encodings.use(this.#line);
+    if (known !== undefined) return known;
+    const line = Buffer.from(`${JSON.stringify(this.object)}\n`);
+    this.#line = encodings.keep(line, isListed);
+    return line;
   }
 
-  /** The same with a line end. */
-  jsonLine(): Buffer {
-    this.#line ??= Buffer.from(`${JSON.stringify(this.object)}\n`);
-    return this.#line;
-  }
-
-  /** The encoding named `form`, made by `encode` on first use. */
+  /** The encoding named `form`, made by `encode` when it is not known. */
   encoded(form: string, encode: (object: Frozen<KubeObject>) => Uint8Array): Buffer {
-    this.#others ??= new Map();
-    let bytes = this.#others.get(form);
-    if (bytes === undefined) {
-      const made = encode(this.object);
-      bytes = Buffer.isBuffer(made) ? made : Buffer.from(made.buffer, made.byteOffset, made.byteLength);
-      this.#others.set(form, bytes);
-    }
+    const kept = this.#others?.get(form);
+    const known = kept && encodings.use(kept);
+    if (known !== undefined) return known;
+    const made = encode(this.object);
+    const bytes = Buffer.isBuffer(made) ? made : Buffer.from(made.buffer, made.byteOffset, made.byteLength);
+    (this.#others ??= new Map()).set(form, encodings.keep(bytes));
     return bytes;
   }
 
@@ -93,6 +95,8 @@ export class Entry {
 
   /** There is a newer one: what few will ask for again is let go, and made anew for those who do. */
   superseded(): void {
+    if (this.#line !== undefined) encodings.release(this.#line);
+    for (const kept of this.#others?.values() ?? []) encodings.release(kept);
     this.#line = undefined;
     this.#others = undefined;
     this.#views = undefined;

@@ -64,9 +64,9 @@ function entryProtobuf(entry: Entry, served: Served): Buffer {
 }
 
 /** The entry's JSON as the served version shows it, with a line end. */
-function entryLine(entry: Entry, served: Served): Buffer {
+function entryLine(entry: Entry, served: Served, isListed = false): Buffer {
   const { convert } = served.resource;
-  if (convert === undefined) return entry.jsonLine();
+  if (convert === undefined) return entry.jsonLine(isListed);
   const version = apiVersionOf(served.resource);
   return entry.encoded(`json ${version}`, () => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`));
 }
@@ -141,7 +141,7 @@ export function encodeList(
   }
   const { entries } = list;
   const headText = `${JSON.stringify(head).slice(0, -1)},"items":[`;
-  const line = (entry: Entry): Buffer => entryLine(entry, served);
+  const line = (entry: Entry): Buffer => entryLine(entry, served, true);
   if (isLarge(entries, line)) {
     const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
     return {
@@ -184,7 +184,7 @@ function knownBody(entries: readonly Entry[], head: string, make: () => Buffer):
 function listBody(head: string, served: Served, entries: readonly Entry[]): Buffer {
   const start = Buffer.from(head);
   const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
-  const lines = entries.map((entry) => entryLine(entry, served));
+  const lines = entries.map((entry) => entryLine(entry, served, true));
   // A comma takes the place of each line end, and the brace that of the kind before it.
   let size = start.length + listEnd.length;
   for (const line of lines) size += line.length;

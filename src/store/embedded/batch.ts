@@ -41,15 +41,17 @@ export function place(record: RecordFields, stored?: StoredValue): Place {
   return { record, bytes: recordBytes(record), stored, offset: 0 };
 }
 
+/** `memory` gives the bytes that are written to. */
 export function encodeBatch(
   places: readonly Place[],
   recordsBytes: number,
   revision: number,
   nonce: Buffer,
   offset: number,
+  memory: (size: number) => Buffer = Buffer.allocUnsafe,
 ): Buffer {
   const bytes = batchHeaderBytes + recordsBytes;
-  const batch = Buffer.allocUnsafe(bytes);
+  const batch = memory(bytes);
   let at = batchHeaderBytes;
   for (const one of places) {
     one.offset = at;

@@ -9,7 +9,7 @@ export interface StoreFile {
   size(): number;
   /** Fills `into` from `position` as far as the file goes; returns the bytes read. */
   read(into: Uint8Array, position: number): number;
-  /** Hands all bytes to the system; not durable before `sync`. May have written a part when it throws. */
+  /** Hands all bytes to the system, and keeps none; not durable before `sync`. May have written a part when it throws. */
   write(bytes: Uint8Array, position: number): void;
   truncate(size: number): void;
   /** Resolves when content and size are durable. */

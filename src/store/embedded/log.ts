@@ -25,6 +25,8 @@ export interface LogDeps {
 /** One sync carries at most about so many bytes, so that its writers do not wait for all others. */
 const maxBatchBytes = 4 * 1024 * 1024;
 
+const largestScratch = 256 * 1024;
+
 /** What opening found; see `recover`. */
 export interface Recovered {
   readonly segments: Segment[];
@@ -55,6 +57,7 @@ export class Log implements Journal<StoredValue> {
   readonly leases: Map<number, number>;
   readonly #deps: LogDeps;
   #wrote = false;
+  #scratch = Buffer.alloc(0);
   #groups: Group[] = [];
   #rolls: Deferred[] = [];
   #running: Promise<void> | undefined;
@@ -165,7 +168,8 @@ export class Log implements Journal<StoredValue> {
     const offset = segment.bytes;
     try {
       if (this.#broken !== undefined) throw this.#broken;
-      const batch = encodeBatch(group.places, sealed, group.revision, segment.header.nonce, offset);
+      const memory = (size: number): Buffer => this.#lend(size);
+      const batch = encodeBatch(group.places, sealed, group.revision, segment.header.nonce, offset, memory);
       segment.file.write(batch, offset);
       await segment.file.sync();
       segment.bytes += batch.length;
@@ -184,6 +188,16 @@ export class Log implements Journal<StoredValue> {
     this.onDurable(group.revision);
     group.done.resolve();
     this.onGarbage();
+  }
+
+  /** Batches are handed to the file one after another, and not kept: one piece of memory does for most. */
+  #lend(size: number): Buffer {
+    if (size > this.#scratch.length) {
+      const larger = Buffer.allocUnsafeSlow(size);
+      if (size > largestScratch) return larger;
+      this.#scratch = larger;
+    }
+    return this.#scratch.subarray(0, size);
   }
 
   /** Takes the failed batch off the disk, then fails everything that waits: all of it was applied on top. */
