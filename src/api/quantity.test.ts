@@ -43,6 +43,7 @@ test('canonical forms', () => {
 test('what is no quantity is refused', () => {
   for (const text of ['', ' ', '1 ', 'a', '1.2.3', '--1', '1kk', '1Kib', '1e', '1ki', '1e1.5'])
     assert.throws(() => q.parseQuantity(text), q.QuantityError, text);
+  for (const text of ['.', '-', '+', 'Ki', 'k', 'e5']) assert.equal(q.parseQuantity(text).nano, 0n, text);
   assert.equal(q.tryParseQuantity('x'), undefined);
   assert.equal(q.formatQuantity(q.parseQuantity('9'.repeat(1_000_000))), '9223372036854775807');
 });

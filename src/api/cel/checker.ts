@@ -391,6 +391,7 @@ export const typeNames: ReadonlyMap<string, CelType> = new Map(
     list(dyn),
     map(dyn, dyn),
     optional(dyn),
+    { kind: 'type', of: dyn } as const,
   ].map((type) => [typeText(type).replace(/\(.*$/, ''), { kind: 'type', of: type }]),
 );
 

@@ -116,6 +116,9 @@ function sorted(items: Argument, type: CelType | undefined): CallEstimate {
   return allocated(multiply(known(items), known(items)), isText ? 2 + traversalFactor : 2);
 }
 
+/** Upstream counts in unsigned numbers, where less than nothing is very much. */
+const between = (from: number, to: number): number => (to < from ? Number.POSITIVE_INFINITY : to - from);
+
 const pairs =
   (factor: number): Estimate =>
   ([x, y]) => ({ cost: add(scaled(multiply(known(x), known(y)), factor), one) });
@@ -202,7 +205,7 @@ const estimates: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ['containsIP', ([, other]) => ({ cost: add(bits, spoken(other)) })],
   ['containsCIDR', ([, other]) => ({ cost: add(bits, scaled(address, traversalFactor), one, spoken(other)) })],
   ['validate', ([, text]) => ({ cost: scaled(walked(text), maxFormatRegex * regexFactor) })],
-  ['slice', ([items, from, to]) => allocated(fixed(Math.max(0, written(to, known(items).max) - written(from, 0))))],
+  ['slice', ([items, from, to]) => allocated(fixed(between(written(from, 0), written(to, known(items).max))))],
   ['lists.range', ([count]) => allocated(fixed(written(count, Number.POSITIVE_INFINITY)))],
   ['reverse', ([items]) => allocated(known(items))],
   [

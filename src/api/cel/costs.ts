@@ -86,7 +86,8 @@ const each: Cost = ([items]) => traversal(items!);
 
 /** By function; those not named cost 1. */
 const costs: ReadonlyMap<string, Cost> = new Map<string, Cost>([
-  ...['_==_', '_!=_'].map((name) => [name, smaller] as const),
+  ['_==_', (args, result) => (args[0] instanceof CelOpaque ? 1 : smaller(args, result))],
+  ['_!=_', smaller],
   ['check', () => checkCost],
   ['fieldSelector', selectorCost],
   ['labelSelector', selectorCost],

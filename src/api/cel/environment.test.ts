@@ -99,13 +99,13 @@ for (const [source, says] of [
   ['9223372036854775807 + 1', /integer overflow/],
   ['self.none', /no such key: none/],
   ['names[9]', /index out of bounds/],
-  ['int("x")', /type conversion error/],
+  ['int("x" + "")', /type conversion error/],
   ['timestamp("so" + "on")', /type conversion error/],
   ['quantity("x")', /quantities must match/],
   ['optional.none().value()', /dereference/],
   ['"abc".substring(2, 1)', /invalid substring range/],
   ['dyn(1) + dyn("a")', /no such overload/],
-  ['{"a": 1, "a": 2}', /repeated key/],
+  ['{"a": count, "a": 2}', /repeated key/],
   ['"(".matches("(" + "")', /error parsing regexp/],
 ] as const) {
   test(`${source} fails`, () =>

@@ -1,5 +1,5 @@
 // Owns what expressions of Kubernetes may use: the libraries, and an expression's way from text to a program.
-import type { Expr } from './ast.ts';
+import { CelSyntaxError, type Expr } from './ast.ts';
 import { check, type Checked, type Declarations } from './checker.ts';
 import { compile, type Program } from './evaluate.ts';
 import { FunctionTable, type Library } from './functions.ts';
@@ -18,6 +18,7 @@ import { urls } from './library/urls.ts';
 import { checkLiterals } from './literals.ts';
 import { parse } from './parser.ts';
 import type { CelType } from './types.ts';
+import { CelError } from './values.ts';
 
 /** In every place where Kubernetes takes CEL; some places add their own (authorizer, jsonpatch). */
 const kubernetesLibraries: readonly Library[] = [
@@ -37,6 +38,15 @@ const kubernetesLibraries: readonly Library[] = [
 ];
 
 const kubernetesFunctions = new FunctionTable(kubernetesLibraries);
+
+function program(source: string, checked: Checked): Program {
+  try {
+    return compile(checked);
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    throw new CelSyntaxError(source, [{ at: 0, message: `program instantiation failed: ${error.message}` }]);
+  }
+}
 
 export interface EnvironmentOptions {
   readonly variables: Readonly<Record<string, CelType>>;
@@ -67,7 +77,7 @@ export function environment({ variables, libraries = [], structType }: Environme
       const expr = parse(source);
       const checked = check(source, expr, declarations);
       checkLiterals(source, expr, checked);
-      return { source, expr, checked, type: checked.type, ...compile(checked) };
+      return { source, expr, checked, type: checked.type, ...program(source, checked) };
     },
   };
 }

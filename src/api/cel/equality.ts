@@ -69,12 +69,17 @@ export function sameItem(a: CelValue, b: CelValue, listType: NonNullable<CelList
 }
 
 function equalMaps(a: CelMap, b: CelMap): boolean {
-  if (a.size !== b.size) return false;
+  if (fieldsOf(a) !== fieldsOf(b)) return false;
   for (const key of a.keys()) {
     const other = b.get(key);
     if (other === undefined || !equal(a.get(key)!, other)) return false;
   }
   return true;
+}
+
+/** Of objects only what can be reached counts. */
+function fieldsOf(map: CelMap): number {
+  return map.structName === undefined ? map.size : [...map.keys()].length;
 }
 
 type CelNumber = bigint | number | CelUint;

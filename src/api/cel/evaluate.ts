@@ -18,9 +18,6 @@ import {
   typeNameOf,
 } from './values.ts';
 
-/** Calls that upstream does not count. */
-const freeCalls: ReadonlySet<string> = new Set(['or', 'orValue']);
-
 const conversions: ReadonlySet<string> = new Set(
   'bool bytes double duration dyn int string timestamp type uint'.split(' '),
 );
@@ -65,11 +62,13 @@ function isConstantList(expr: Extract<Expr, { kind: 'call' }>, checked: Checked,
   return expr.name === '@in' && expr.args[1]!.kind === 'list' && isConstant(expr.args[1]!, checked, scope);
 }
 
+const nowhere: Frame = { variable: () => undefined, locals: [], cost: 0, budget: Number.POSITIVE_INFINITY };
+
 /** Made once. What fails is tried again each time, to fail where it stands. */
 function constant(run: Run): Run {
   let value: CelValue | undefined;
   return () => {
-    value ??= run({ variable: () => undefined, locals: [], cost: 0, budget: Number.POSITIVE_INFINITY });
+    value ??= run({ ...nowhere, locals: [] });
     return value;
   };
 }
@@ -106,7 +105,7 @@ export class CelBudgetExceeded extends Error {
 /** What one evaluation runs in: its variables, its loops' variables, and the work done so far. */
 export interface Frame {
   readonly variable: (name: string) => CelValue | undefined;
-  readonly locals: (CelValue | Failed)[];
+  readonly locals: (CelValue | Failed | Later)[];
   cost: number;
   readonly budget: number;
 }
@@ -118,6 +117,7 @@ export interface Program {
   evaluate(variable: Frame['variable'], budget?: number): { readonly value: CelValue; readonly cost: number };
 }
 
+/** Throws CelError when a conversion of what is written down fails: upstream makes no program of such. */
 export function compile(checked: Checked): Program {
   const run = new Compiler(checked).compile(checked.expr, undefined);
   return {
@@ -149,7 +149,11 @@ class Compiler {
   }
 
   compile(expr: Expr, scope: Scope | undefined): Run {
-    if (isConstant(expr, this.#checked, scope)) return constant(this.#run(expr, scope));
+    if (isConstant(expr, this.#checked, scope)) {
+      const run = constant(this.#run(expr, scope));
+      if (expr.kind === 'call') run(nowhere);
+      return run;
+    }
     return this.#run(expr, scope);
   }
 
@@ -181,7 +185,8 @@ class Compiler {
         const index = nextIndex(scope);
         const body = this.compile(expr.body, { name: expr.variable, index, outer: scope });
         return (frame) => {
-          frame.locals[index] = value(frame);
+          // Worked out when it is first asked for.
+          frame.locals[index] = new Later(value);
           return body(frame);
         };
       }
@@ -219,7 +224,7 @@ class Compiler {
     const special = Object.hasOwn(lazyOperators, expr.name) ? lazyOperators[expr.name] : undefined;
     if (special !== undefined) return special(runs);
     if (expr.name === '_[_]' || expr.name === '_[?_]') return this.#index(expr, runs, overloads);
-    const free = freeCalls.has(expr.name) || isConstantList(expr, this.#checked, scope);
+    const free = isConstantList(expr, this.#checked, scope);
     const [only] = overloads;
     const choose =
       overloads.length === 1 && only !== undefined
@@ -228,25 +233,47 @@ class Compiler {
     const charges = new Map(overloads.map((overload) => [overload, callCost(overload)]));
     const exact = overloads.length === 1 && !operands.some((operand) => isLoose(this.#checked.typeOf.get(operand)));
     return (frame) => {
-      const args = runs.map((run) => run(frame));
-      const overload = choose(args);
-      if (!exact && !overload.params.every((type, at) => fits(type, args[at]!))) throw noOverload(expr.name, args);
-      const result = overload.call(args);
-      if (!free) spend(frame, charges.get(overload)?.(args, result) ?? 1);
+      const args: CelValue[] = [];
+      let failed: CelError | undefined;
+      let charge: ReturnType<typeof callCost>;
+      let result: CelValue = null;
+      for (const run of runs) {
+        try {
+          args.push(run(frame));
+        } catch (error) {
+          // All are looked at, and the call counts, whatever becomes of them.
+          failed ??= celErrorOf(error);
+          args.push(null);
+        }
+      }
+      if (failed === undefined) {
+        try {
+          const overload = choose(args);
+          charge = charges.get(overload);
+          if (!exact && !overload.params.every((type, at) => fits(type, args[at]!))) throw noOverload(expr.name, args);
+          result = overload.call(args);
+        } catch (error) {
+          failed = celErrorOf(error);
+        }
+      }
+      if (!free) spend(frame, failed === undefined ? (charge?.(args, result) ?? 1) : 1);
+      if (failed !== undefined) throw failed;
       return result;
     };
   }
 
   /** A step of a path: what it costs depends on what comes before it. */
   #index(expr: Extract<Expr, { kind: 'call' }>, [whole, key]: readonly Run[], overloads: readonly Overload[]): Run {
-    const cost = accessCost + (isPath(expr.args[0]!) ? 0 : accessCost);
+    const base = isPath(expr.args[0]!) ? 0 : accessCost;
     const at = branch(expr.args[1]!, key!);
     const isOptional = expr.name === '_[?_]';
     return (frame) => {
-      const args = [whole!(frame), at(frame)];
-      const overload = chosen(expr.name, overloads, args);
-      const found = overload.call(args);
-      if (!isOptional || (found as CelOptional).value !== undefined) spend(frame, cost);
+      const value = whole!(frame);
+      spend(frame, base);
+      const args = [value, at(frame)];
+      if (!isOptional) spend(frame, accessCost);
+      const found = chosen(expr.name, overloads, args).call(args);
+      if (isOptional && (found as CelOptional).value !== undefined) spend(frame, accessCost);
       return found;
     };
   }
@@ -272,6 +299,8 @@ class Compiler {
       value: this.compile(value, scope),
       isOptional,
     }));
+    // Where all is written down the last one counts, as upstream has it.
+    const mayRepeat = isConstant(expr, this.#checked, scope);
     return (frame) => {
       spend(frame, mapCost);
       const entries: [CelValue, CelValue][] = [];
@@ -281,7 +310,7 @@ class Compiler {
         if (found !== undefined) entries.push([at, found]);
       }
       const made = new EntryMap(entries);
-      if (made.size !== entries.length) throw new CelError('Failed with repeated key');
+      if (!mayRepeat && made.size !== entries.length) throw new CelError('Failed with repeated key');
       return made;
     };
   }
@@ -336,6 +365,18 @@ class Failed {
   }
 }
 
+class Later {
+  readonly run: Run;
+  constructor(run: Run) {
+    this.run = run;
+  }
+}
+
+function celErrorOf(error: unknown): CelError {
+  if (error instanceof CelError) return error;
+  throw error;
+}
+
 function turn(step: Run, frame: Frame): CelValue | Failed {
   try {
     return step(frame);
@@ -365,7 +406,10 @@ function local(name: string, scope: Scope | undefined): Run | undefined {
       spend(frame, accessCost);
       const value = frame.locals[index]!;
       if (value instanceof Failed) throw value.error;
-      return value;
+      if (!(value instanceof Later)) return value;
+      const found = value.run(frame);
+      frame.locals[index] = found;
+      return found;
     };
   }
   return undefined;
@@ -472,10 +516,23 @@ function logical(decisive: boolean): (runs: readonly Run[]) => Run {
     };
 }
 
+const alternative =
+  (isOptional: boolean) =>
+  ([first, other]: readonly Run[]): Run =>
+  (frame) => {
+    const value = first!(frame);
+    if (!(value instanceof CelOptional)) throw noOverload(isOptional ? 'or' : 'orValue', [value]);
+    if (value.value === undefined) return other!(frame);
+    return isOptional ? value : value.value;
+  };
+
 /** Operators that do not look at all their operands first. */
 const lazyOperators: Readonly<Record<string, (runs: readonly Run[]) => Run>> = {
   '_&&_': logical(false),
   '_||_': logical(true),
+  /** The other side is only looked at where there is nothing. */
+  or: alternative(true),
+  orValue: alternative(false),
   '@not_strictly_false':
     ([operand]) =>
     (frame) => {

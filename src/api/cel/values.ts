@@ -234,10 +234,9 @@ class JsonStruct implements CelMap {
   get structName(): string {
     return this.#as.type.kind === 'struct' ? this.#as.type.name : 'object';
   }
+  /** Also of fields that cannot be reached. */
   get size(): number {
-    let count = 0;
-    for (const _ of this.keys()) count++;
-    return count;
+    return Object.keys(this.json).length;
   }
   get(key: CelValue): CelValue | undefined {
     const field = typeof key === 'string' ? this.#as.fields?.get(key) : undefined;

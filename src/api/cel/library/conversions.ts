@@ -35,10 +35,31 @@ function parsed<T>(text: string, kind: string, read: (text: string) => T | undef
 const integerText = (text: string): bigint | undefined => (/^[+-]?\d+$/.test(text) ? BigInt(text) : undefined);
 const unsignedText = (text: string): bigint | undefined => (/^\d+$/.test(text) ? BigInt(text) : undefined);
 
+/** Underscores may stand between digits, as Go reads numbers. */
+const withoutMarks = (text: string): string =>
+  /^[+-]?_|__|_(?![0-9a-fA-F])|[^0-9a-fA-FxX]_/.test(text) ? text : text.replaceAll('_', '');
+
+function decimalDouble(text: string): number | undefined {
+  const plain = withoutMarks(text);
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(plain)) return undefined;
+  const value = Number(plain);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function hexDouble(text: string): number | undefined {
+  const found = /^([+-]?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?[pP]([+-]?\d+)$/.exec(withoutMarks(text));
+  if (found === null) return undefined;
+  const [, sign, whole = '', fraction = '', power] = found;
+  if (whole + fraction === '') return undefined;
+  const value = Number(BigInt(`0x${whole}${fraction}`)) * 2 ** (Number(power) - 4 * fraction.length);
+  if (!Number.isFinite(value)) return undefined;
+  return sign === '-' ? -value : value;
+}
+
 function doubleText(text: string): number | undefined {
   if (/^[+-]?(inf|infinity)$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   if (/^nan$/i.test(text)) return Number.NaN;
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined;
+  return hexDouble(text) ?? decimalDouble(text);
 }
 
 const boolTexts: ReadonlyMap<string, boolean> = new Map([
@@ -46,12 +67,12 @@ const boolTexts: ReadonlyMap<string, boolean> = new Map([
   ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
 ]);
 
-/** As Go prints a float64 with 'g' and no fixed precision. */
+/** As Go prints a float64 with 'g' and the shortest precision. */
 export function doubleToText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e21)) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+  if (size !== 0 && (size < 1e-4 || size >= 1e6)) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
   return Object.is(value, -0) ? '-0' : String(value);
 }
 

@@ -14,7 +14,8 @@ import {
 import { doubleToText, durationText, timestampText } from './conversions.ts';
 
 const defaultPrecision = 6;
-const maxPrecision = 1000;
+/** Longer texts than this are not made. */
+const maxPrecision = 10_000;
 
 /** A part of a pattern: text, or a verb with its precision. */
 export type Clause = string | { readonly verb: string; readonly precision: number | undefined };
@@ -68,7 +69,8 @@ function formatted(verb: string, value: CelValue, precision: number | undefined)
     case 'f':
       return fixed(numberOf(value, verb), precision);
     case 'e':
-      return scientific(numberOf(value, verb), precision);
+      // Upstream has its own idea of the precision here.
+      return scientific(numberOf(value, verb));
     case 'b':
       return typeof value === 'boolean' ? (value ? '1' : '0') : integer(value, verb).toString(2);
     case 'o':
@@ -88,7 +90,7 @@ function refuse(verb: string, value: CelValue): CelError {
 
 function plain(value: CelValue): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? doubleToText(value) : infinite(value);
+  if (typeof value === 'number') return doubleToText(value);
   if (value === null) return 'null';
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   if (value instanceof CelUint) return String(value.value);
@@ -122,11 +124,10 @@ function quoted(value: CelValue): string {
 }
 
 function infinite(value: number): string {
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞';
 }
 
 function decimal(value: CelValue): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) return infinite(value);
   return String(integer(value, 'd'));
 }
 
@@ -138,13 +139,40 @@ function integer(value: CelValue, verb: string): bigint {
 
 function numberOf(value: CelValue, verb: string): number {
   if (typeof value === 'number') return value;
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof CelUint) return Number(value.value);
-  throw refuse(verb, value);
+  const named = typeof value === 'string' ? notFinite.get(value) : undefined;
+  if (named === undefined) throw refuse(verb, value);
+  return named;
 }
 
+/** Texts that stand for numbers. */
+const notFinite: ReadonlyMap<string, number> = new Map([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+]);
+
+/** With commas between thousands. */
 function fixed(value: number, precision = defaultPrecision): string {
-  return Number.isFinite(value) ? value.toFixed(Math.min(precision, 100)) : infinite(value);
+  if (!Number.isFinite(value)) return infinite(value);
+  const [whole = '', fraction] = exact(value, precision).split('.');
+  const grouped = whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+const maxFixed = 100;
+
+/** Halves go to the even digit, as Go rounds. */
+function exact(value: number, precision: number): string {
+  const size = Math.abs(value);
+  const sign = value < 0 || Object.is(value, -0) ? '-' : '';
+  if (size >= 1e21) return `${sign}${BigInt(size)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`;
+  const digits = size.toFixed(Math.min(precision, maxFixed));
+  if (precision >= maxFixed) return sign + digits + '0'.repeat(precision - maxFixed);
+  const long = size.toFixed(Math.min(maxFixed, precision + 60));
+  const cut = long.length - (Math.min(maxFixed, precision + 60) - precision);
+  const isHalf = /^50*$/.test(long.slice(cut));
+  const kept = long.slice(0, cut).replace(/\.$/, '');
+  return sign + (isHalf && Number(kept.at(-1)) % 2 === 0 ? kept : digits);
 }
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';

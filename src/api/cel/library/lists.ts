@@ -30,7 +30,8 @@ import { checkedDuration, checkedInt, checkedUint } from './operators.ts';
 
 const a = param('A');
 const summable: readonly CelType[] = [int, uint, double, duration];
-const ordered: readonly CelType[] = [bool, int, uint, double, string, bytes, timestamp, duration];
+/** The first is what an empty list is taken for. */
+const ordered: readonly CelType[] = [int, uint, double, bool, duration, timestamp, string, bytes];
 
 const maxRange = 100_000;
 
@@ -160,6 +161,7 @@ export const lists: Library = {
       'lists.range',
       overload([int], list(int), ([count]) => {
         const size = Number(count as bigint);
+        if (size < 0) throw new CelError(`lists.range: size must be non-negative, got ${size}`);
         if (size > maxRange) throw new CelError(`lists.range: at most ${maxRange} elements`);
         return new ArrayList(Array.from({ length: Math.max(0, size) }, (_, at) => BigInt(at)));
       }),

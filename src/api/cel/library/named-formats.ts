@@ -52,7 +52,10 @@ const judges: Readonly<Record<string, Judge>> = {
   dns1035LabelPrefix: prefix(isDNS1035Label),
   labelValue: isLabelValue,
   uri: isUri,
-  uuid: pattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, 'does not match the UUID format'),
+  uuid: pattern(
+    /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,
+    'does not match the UUID format',
+  ),
   byte: pattern(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, 'invalid base64'),
   date: (text) =>
     /^\d{4}-\d\d-\d\d$/.test(text) && parseInstant(`${text}T00:00:00Z`) !== undefined ? [] : ['invalid date'],
@@ -68,6 +71,11 @@ const patternSizes: Readonly<Record<string, number>> = {
   dns1123SubdomainPrefix: 60,
   dns1035LabelPrefix: 30,
   labelValue: 40,
+  uri: 1104,
+  uuid: 72,
+  byte: 84,
+  date: 72,
+  datetime: 72,
 };
 
 const formats = new Map(

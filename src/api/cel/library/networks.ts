@@ -60,10 +60,19 @@ class CelCidr extends CelOpaque {
 /** Zones, leading zeros and IPv4 in IPv6 are refused, as upstream refuses them. */
 function readIp(text: string): CelIp | undefined {
   const family = isIP(text);
-  if (family === 0 || text.includes('%') || (family === 6 && text.includes('.'))) return undefined;
+  if (family === 0 || text.includes('%')) return undefined;
   if (family === 4) return new CelIp(text);
   const canonical = new SocketAddress({ address: text, family: 'ipv6' }).address;
-  return /^::ffff:/.test(canonical) ? undefined : new CelIp(canonical);
+  const plain = new CelIp(withoutDots(canonical));
+  return numberOf(plain) >> 32n === 0xffffn ? undefined : plain;
+}
+
+/** "::1.2.3.4" with its last two groups in hexadecimal digits. */
+function withoutDots(text: string): string {
+  return text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...parts: string[]) => {
+    const [a, b, c, d] = parts.slice(0, 4).map(Number);
+    return `${((a! << 8) | b!).toString(16)}:${((c! << 8) | d!).toString(16)}`;
+  });
 }
 
 function readCidr(text: string): CelCidr | undefined {

@@ -21,7 +21,9 @@ function isZero(value: CelValue): boolean {
   if (value === null || value === false || value === 0 || value === 0n || value === '') return true;
   if (value instanceof CelUint) return value.value === 0n;
   if (value instanceof Uint8Array) return value.length === 0;
-  if (value instanceof CelDuration || value instanceof CelTimestamp) return value.nanos === 0n;
+  if (value instanceof CelDuration) return value.nanos === 0n;
+  // Go's zero time.
+  if (value instanceof CelTimestamp) return value.nanos === -62_135_596_800n * 1_000_000_000n;
   return typeof value === 'object' && (isList(value) || isMap(value)) && value.size === 0;
 }
 

@@ -52,7 +52,8 @@ function searching(name: string, isLast: boolean) {
     find(text as string, part as string, isLast ? Infinity : 0, isLast);
   const from = ([text, part, start]: readonly CelValue[]) => {
     const size = points(text as string).length;
-    return find(text as string, part as string, position(start!, size), isLast);
+    const at = position(start!, size, Number.POSITIVE_INFINITY);
+    return at > size ? -1n : find(text as string, part as string, at, isLast);
   };
   return define(name, member(string, [string], int, whole), member(string, [string, int], int, from));
 }
@@ -73,6 +74,7 @@ function charAt([text, index]: readonly CelValue[]): string {
 function replace([text, part, by, limit]: readonly CelValue[]): string {
   const most = limit === undefined ? -1n : (limit as bigint);
   if (most < 0n) return (text as string).replaceAll(part as string, () => by as string);
+  if (part === '') return between(text as string, by as string, Number(most));
   const pieces = (text as string).split(part as string);
   const count = Math.min(Number(most), pieces.length - 1);
   return (
@@ -82,6 +84,13 @@ function replace([text, part, by, limit]: readonly CelValue[]): string {
       .map((piece) => (part as string) + piece)
       .join('')
   );
+}
+
+/** `by` before each of the first characters, and behind the last when there are not more. */
+function between(text: string, by: string, most: number): string {
+  const all = Array.from(text);
+  const before = all.map((point, at) => (at < most ? by + point : point)).join('');
+  return most > all.length ? before + by : before;
 }
 
 function split([text, by, limit]: readonly CelValue[]): ArrayList {

@@ -25,7 +25,7 @@ class CelUrl extends CelOpaque {
 }
 
 /** An absolute URI or an absolute path, by RFC 3986 (what Go's url.ParseRequestURI takes). */
-const form = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):(?:\/\/([^/?#]*))?)?([^?#]*)(?:\?(.*))?$/s;
+const form = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?(.*))?$/s;
 
 function read(text: string): CelUrl | undefined {
   // oxlint-disable-next-line no-control-regex
@@ -34,7 +34,7 @@ function read(text: string): CelUrl | undefined {
   if (found === null) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] = found;
   const host = authority.replace(/^.*@/s, '');
-  const isAbsolute = scheme !== '' || path.startsWith('/');
+  const isAbsolute = scheme !== '' || authority !== '' || path.startsWith('/') || text === '*';
   if (!isAbsolute || /%(?![0-9a-fA-F]{2})/.test(path + host) || (host !== '' && !isHost(host))) return undefined;
   const plain = host.replace(/%25.*?(?=\])/, (zone) => `%${zone.slice(3)}`);
   // "mailto:a@b": what follows the scheme is opaque.
@@ -59,22 +59,27 @@ function isHost(host: string): boolean {
 
 const parts = (value: CelValue | undefined): Parts => (value as CelUrl).parts;
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    // Bytes that are no UTF-8 stay escaped: CEL's strings cannot hold them.
-    return text;
-  }
+/** Undefined for what is no escape. Bytes that are no UTF-8 become U+FFFD: CEL's strings cannot hold them. */
+function decoded(text: string): string | undefined {
+  if (/%(?![0-9a-fA-F]{2})/.test(text)) return undefined;
+  if (!text.includes('%')) return text;
+  const bytes = Buffer.from(text).toString('latin1');
+  const plain = bytes.replaceAll(/%([0-9a-fA-F]{2})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return Buffer.from(plain, 'latin1').toString('utf8');
 }
 
 function query(value: CelValue | undefined): EntryMap {
   const values = new Map<string, string[]>();
   for (const pair of parts(value).query.split('&')) {
-    if (pair === '') continue;
+    // As Go reads queries, what is not right is left out.
+    if (pair === '' || pair.includes(';')) continue;
     const at = pair.indexOf('=');
     const name = decoded((at < 0 ? pair : pair.slice(0, at)).replaceAll('+', ' '));
-    values.set(name, [...(values.get(name) ?? []), at < 0 ? '' : decoded(pair.slice(at + 1).replaceAll('+', ' '))]);
+    const value = at < 0 ? '' : decoded(pair.slice(at + 1).replaceAll('+', ' '));
+    if (name === undefined || value === undefined) continue;
+    values.set(name, [...(values.get(name) ?? []), value]);
   }
   return new EntryMap([...values].map(([name, all]) => [name, new ArrayList(all)]));
 }
