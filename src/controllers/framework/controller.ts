@@ -52,7 +52,7 @@ export interface Controller {
 }
 
 /** A failure that trying again cannot mend. */
-class TerminalError extends Error {
+export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
