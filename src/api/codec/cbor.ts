@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setOwn } from '../meta.ts';
 import { badRequest } from '../status-error.ts';
+import { isKept } from './json-parse.ts';
 
 const selfDescribed = Buffer.from([0xd9, 0xd9, 0xf7]);
 const maxDepth = 1_000;
@@ -75,7 +76,7 @@ class CborReader {
     if (info === 24) return this.#byte();
     if (info === 25) return this.#take(2).readUInt16BE(0);
     if (info === 26) return this.#take(4).readUInt32BE(0);
-    if (info === 27) return Number(this.#take(8).readBigUInt64BE(0));
+    if (info === 27) return exact(this.#take(8).readBigUInt64BE(0));
     throw malformed('reserved length');
   }
 
@@ -141,6 +142,12 @@ class CborReader {
     if (!Number.isFinite(value)) throw malformed('a number that JSON has not');
     return value;
   }
+}
+
+/** Whole numbers that a double does not hold are refused rather than rounded. */
+function exact(value: bigint): number {
+  if (!isKept(value)) throw malformed(`the whole number ${value} is beyond what is kept exactly`);
+  return Number(value);
 }
 
 function half(bits: number): number {

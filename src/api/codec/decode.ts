@@ -30,13 +30,43 @@ export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: stri
  * Throws StatusError 400 for values of wrong types.
  */
 export function decodeParsed(schema: ObjectSchema, parsed: ParsedJson, kind: string, version: string): Decoded {
-  const at: Decoding = { path: [], strict: [] };
+  const at: Decoding = { path: [], strict: [], exactness: parsed.exactness };
   try {
     const object = decoderOf(schema)(parsed.value, at) as Record<string, unknown>;
-    return { object, strict: [...parsed.problems, ...at.strict] };
+    return { object, strict: inOrder(parsed, at.strict) };
   } catch (error) {
     throw asBadRequest(error, `${kind} in version "${version}" cannot be handled as a ${kind}`);
   }
+}
+
+/** What is wrong with the text and what with its fields, in the order in which upstream comes upon it. */
+function inOrder({ value, problems, sorted = false }: ParsedJson, unknown: readonly string[]): readonly string[] {
+  if (unknown.length === 0 || (problems.length === 0 && !(sorted && unknown.length > 1)))
+    return [...problems, ...unknown];
+  // Problems of YAML are those of its text, which is read before.
+  const [first, wanted] = sorted ? [problems, unknown] : [[], [...unknown, ...problems]];
+  const byPath = new Map<string, string[]>();
+  for (const text of wanted) {
+    const path = text.slice(text.indexOf('"') + 1, -1);
+    byPath.set(path, [...(byPath.get(path) ?? []), text]);
+  }
+  const found: string[] = [];
+  const walk = (inner: unknown, path: string): void => {
+    if (typeof inner !== 'object' || inner === null || byPath.size === 0) return;
+    if (Array.isArray(inner)) {
+      for (const [at, item] of inner.entries()) walk(item, `${path}[${at}]`);
+      return;
+    }
+    const keys = Object.keys(inner);
+    for (const key of sorted ? keys.sort() : keys) {
+      const here = path === '' ? key : `${path}.${key}`;
+      found.push(...(byPath.get(here) ?? []));
+      byPath.delete(here);
+      walk((inner as Record<string, unknown>)[key], here);
+    }
+  };
+  walk(value, '');
+  return [...first, ...found, ...[...byPath.values()].flat()];
 }
 
 /** The error of fieldValidation=Strict; undefined when there is nothing to complain of. */

@@ -12,12 +12,22 @@ export class NumberText {
   }
 }
 
+/** Doubles hold whole numbers up to 2^53 exactly; Go's int64 more. */
+export interface Exactness {
+  /** The text of the first number that was rounded. */
+  lost?: string;
+}
+
 export interface ParsedJson {
   /** Objects may hold NumberText where `oddNumbers`. */
   readonly value: unknown;
   /** What Strict refuses of the text itself: `duplicate field "spec.foo"`. The last one counts. */
   readonly problems: readonly string[];
   readonly oddNumbers: boolean;
+  /** Where those who read numbers note what they could not keep. */
+  readonly exactness?: Exactness;
+  /** Upstream reads it with its keys sorted, as it does YAML. */
+  readonly sorted?: boolean;
 }
 
 /** Upstream refuses beyond 10 000; V8 writes JSON by recursion, which its stack allows about 4 000 levels of. */
@@ -78,7 +88,7 @@ class CarefulParser {
 
   parse(): ParsedJson {
     const value = this.#value('');
-    return { value, problems: this.#problems, oddNumbers: this.#odd };
+    return { value, problems: this.#problems, oddNumbers: this.#odd, ...(this.#odd && { exactness: {} }) };
   }
 
   #space(): number {
@@ -154,18 +164,45 @@ class CarefulParser {
   }
 }
 
-/** The plain JSON value: NumberText become numbers. Copies only when there are some. */
-export function plainValue(parsed: ParsedJson): unknown {
-  return parsed.oddNumbers ? plainNumbers(parsed.value) : parsed.value;
+/** A number so long stands somewhere, or text like one. */
+const maybeRounded = /[:[,]\s*-?[0-9]{16}/;
+
+/** As JSON.parse for what is ours or stored, but throws for whole numbers of 64 bits that no double holds. */
+export function parseExact(text: string): unknown {
+  if (!maybeRounded.test(text)) return JSON.parse(text);
+  const parsed = parseJson(text);
+  const value = plainValue(parsed);
+  if (parsed.exactness?.lost !== undefined)
+    throw new SyntaxError(`the whole number ${parsed.exactness.lost} is beyond what is kept exactly`);
+  return value;
 }
 
-export function plainNumbers(value: unknown): unknown {
+/** The plain JSON value: NumberText become numbers. Copies only when there are some. */
+export function plainValue(parsed: ParsedJson): unknown {
+  return parsed.oddNumbers ? plainNumbers(parsed.value, parsed.exactness) : parsed.value;
+}
+
+/** Whole numbers within 64 bits that no double is are noted: upstream keeps them as they are. */
+export function plainNumbers(value: unknown, exactness?: Exactness): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof NumberText) return finite(value);
-  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (value instanceof NumberText) {
+    if (exactness !== undefined && /^-?[0-9]{16,19}$/.test(value.text)) noteRounding(BigInt(value.text), exactness);
+    return finite(value);
+  }
+  if (Array.isArray(value)) return value.map((item) => plainNumbers(item, exactness));
   const result: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) setOwn(result, key, plainNumbers((value as Record<string, unknown>)[key]));
+  for (const key of Object.keys(value))
+    setOwn(result, key, plainNumbers((value as Record<string, unknown>)[key], exactness));
   return result;
+}
+
+/** Whether a double holds it and is written with the same digits: 2^60 would be read as itself, and written as 1152921504606847000. */
+export function isKept(exact: bigint): boolean {
+  return String(Number(exact)) === String(exact);
+}
+
+export function noteRounding(exact: bigint, exactness: Exactness): void {
+  if (BigInt.asIntN(64, exact) === exact && !isKept(exact)) exactness.lost ??= String(exact);
 }
 
 /** Throws StatusError 400 for a number which no double can hold: it would be written as null. */

@@ -93,7 +93,7 @@ test('bad and hostile YAML is refused', () => {
 });
 
 test('YAML written reads back the same', () => {
-  assert.equal(writeYaml({ b: ['y', '0644', { c: 'no' }], a: '1' }), "a: '1'\nb:\n- 'y'\n- '0644'\n- c: 'no'\n");
+  assert.equal(writeYaml({ b: ['y', '0644', { c: 'no' }], a: '1' }), 'a: "1"\nb:\n- "y"\n- "0644"\n- c: "no"\n');
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.array(fc.string()))),

@@ -1,6 +1,7 @@
 // Owns the bytes of protobuf: a writer which fills its buffer from the end, so that lengths are known, and a bounded reader.
 
 import { Slab } from '../../base/slab.ts';
+import { isKept } from './json-parse.ts';
 
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
@@ -157,14 +158,16 @@ export class Reader {
     return Number(value);
   }
 
-  /** A signed 64-bit number, to the nearest double. */
+  /** A signed 64-bit number, when a double holds it. */
   int64(): number {
     const first = this.at < this.end ? this.buffer[this.at]! : 0x80;
     if (first < 0x80) {
       this.at++;
       return first;
     }
-    return Number(BigInt.asIntN(64, this.#varint()));
+    const value = BigInt.asIntN(64, this.#varint());
+    if (!isKept(value)) throw new ProtobufError(`the whole number ${value} is beyond what is kept exactly`);
+    return Number(value);
   }
 
   #varint(): bigint {

@@ -17,6 +17,7 @@ export function isEnveloped(bytes: Uint8Array): boolean {
 /** Throws ProtobufError for bytes without the magic. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!isEnveloped(bytes)) throw new ProtobufError('provided data does not appear to be a protobuf message');
+  if (bytes.length === 4) throw new ProtobufError('empty body');
   const reader = new Reader(bytes);
   reader.at = 4;
   const result = { apiVersion: '', kind: '', raw: Buffer.alloc(0), contentType: '' };

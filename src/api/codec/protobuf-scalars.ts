@@ -2,6 +2,7 @@
 import { canonicalQuantity, QuantityError } from '../quantity.ts';
 import type { ScalarType } from '../schema/schema.ts';
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseInstant } from '../time.ts';
+import { parseExact } from './json-parse.ts';
 import { jsonText, sharedJsonOf } from './shared-json.ts';
 import { isEnveloped } from './protobuf-envelope.ts';
 import { absent, ProtobufError, type Reader, type ValueCodec, type Writer } from './protobuf-bytes.ts';
@@ -141,7 +142,7 @@ const raw = message<{ value: unknown }>(
   },
   () => ({ value: null }),
   (reader, number, wire, into) => {
-    if (number === 1 && wire === 2) into.value = jsonOf(reader.bytes(), JSON.parse);
+    if (number === 1 && wire === 2) into.value = jsonOf(reader.bytes(), parseExact);
     else reader.skip(wire);
   },
   ({ value }) => value,
@@ -169,7 +170,10 @@ function jsonOf(bytes: Buffer, parse: (text: string) => unknown): unknown {
   try {
     return parse(bytes.toString('utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new ProtobufError('an embedded object is no JSON');
+    if (error instanceof SyntaxError)
+      throw new ProtobufError(
+        error.message.startsWith('the whole number') ? error.message : 'an embedded object is no JSON',
+      );
     throw error;
   }
 }

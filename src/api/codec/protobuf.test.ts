@@ -118,8 +118,8 @@ test('objects of every kind survive JSON and protobuf', () => {
 /** Protobuf does not tell an empty list or map from none, nor the kind of embedded objects. */
 function withoutEmpty(text: string): string {
   return JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
-    const isObject = typeof value === 'object' && value !== null;
-    return isObject && Object.keys(value).length === 0 ? null : value;
+    const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+    return isEmpty ? undefined : value;
   });
 }
 

@@ -2,7 +2,7 @@
 import { canonicalQuantity, QuantityError } from '../quantity.ts';
 import type { ScalarType } from '../schema/schema.ts';
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseInstant, parseMicroTime } from '../time.ts';
-import { finite, NumberText, plainNumbers } from './json-parse.ts';
+import { finite, noteRounding, NumberText, plainNumbers } from './json-parse.ts';
 import { isSharedJson } from './shared-json.ts';
 import type { Decoding } from './structure.ts';
 
@@ -43,7 +43,10 @@ function integer(goType: string, min: number, max: number): ScalarDecoder {
     if (typeof value === 'number' && value >= min && value <= max && Number.isInteger(value)) return value;
     if (value instanceof NumberText) {
       const exact = wholeNumber(value.text);
-      if (exact !== undefined && exact >= BigInt(min) && exact <= BigInt(max)) return nearest(exact);
+      if (exact !== undefined && exact >= BigInt(min) && exact <= BigInt(max)) {
+        if (at.exactness !== undefined) noteRounding(exact, at.exactness);
+        return nearest(exact);
+      }
     } else if (typeof value === 'number') throw new TypeMismatch(new NumberText(String(value)), goType, at.path);
     throw new TypeMismatch(value, goType, at.path);
   };
@@ -106,7 +109,7 @@ const maxInt32 = 2 ** 31 - 1;
 const maxInt64 = 2 ** 63;
 const int32 = integer('int32', -(2 ** 31), maxInt32);
 
-const raw: ScalarDecoder = (value) => plainNumbers(value);
+const raw: ScalarDecoder = (value, at) => plainNumbers(value, at.exactness);
 
 /** Sets of fields that are shared already stay so. */
 const fields: ScalarDecoder = (value) => (isSharedJson(value) ? value : plainNumbers(value));

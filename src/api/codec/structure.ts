@@ -2,7 +2,7 @@
 // The result has its fields in the schema's order, in canonical forms, and holds exactly what upstream would write.
 import { setOwn } from '../meta.ts';
 import type { FieldSchema, ObjectSchema, ScalarType, Schema } from '../schema/schema.ts';
-import { finite, NumberText, plainNumbers } from './json-parse.ts';
+import { type Exactness, finite, NumberText, plainNumbers } from './json-parse.ts';
 import { type ScalarDecoder, scalarDecoder, TypeMismatch } from './scalars.ts';
 
 /** What is known on the way down: where we are, and what was found on the way. */
@@ -11,6 +11,7 @@ export interface Decoding {
   readonly path: (string | number)[];
   /** Texts for fieldValidation, in the document's order: `unknown field "spec.foo"`. */
   readonly strict: string[];
+  readonly exactness?: Exactness | undefined;
 }
 
 export type Decoder = (value: unknown, at: Decoding) => unknown;
@@ -242,7 +243,7 @@ function copyOf(
 /** A field that the schema does not name; undefined when it is dropped. */
 function decodeExtra(schema: ObjectSchema, compiler: Compiler, value: unknown, at: Decoding): unknown {
   if (schema.additional !== undefined) return compiler.decoderOf(schema.additional)(value, at);
-  if (schema.preserveUnknown) return plainNumbers(value);
+  if (schema.preserveUnknown) return plainNumbers(value, at.exactness);
   noteUnknown(at);
   return undefined;
 }

@@ -12,7 +12,7 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { badRequest } from '../status-error.ts';
-import type { ParsedJson } from './json-parse.ts';
+import type { Exactness, ParsedJson } from './json-parse.ts';
 
 type YamlEvent = ReturnType<typeof parseEvents>[number];
 
@@ -48,8 +48,9 @@ export function parseYaml(input: Uint8Array | string): ParsedJson {
     const events = firstDocument(parseEvents(source, { maxDepth }));
     if (events.length === 0) return { value: {}, problems: [], oddNumbers: false };
     const [value] = constructFromEvents(events, { source, schema, json: true, maxAliases });
-    checkSize(value, new Map());
-    return { value: value ?? {}, problems: repeatedKeys(events, source), oddNumbers: false };
+    const exactness: Exactness = {};
+    checkSize(value, new Map(), exactness);
+    return { value: value ?? {}, problems: repeatedKeys(events, source), oddNumbers: false, sorted: true, exactness };
   } catch (error) {
     if (error instanceof YAMLException || error instanceof RangeError)
       throw badRequest(`error converting YAML to JSON: yaml: ${error.message.split('\n')[0]}`);
@@ -68,8 +69,11 @@ function firstDocument(events: readonly YamlEvent[]): YamlEvent[] {
 }
 
 /** The number of nodes that `value` has once every alias is written out; throws when it is too large or no JSON. */
-function checkSize(value: unknown, known: Map<object, number>): number {
+function checkSize(value: unknown, known: Map<object, number>, exactness: Exactness): number {
   let size = 1;
+  // The text is gone: whatever may have been rounded counts as that.
+  if (typeof value === 'number' && Math.abs(value) >= 2 ** 53 && Math.abs(value) <= 2 ** 63)
+    exactness.lost ??= String(value);
   if (typeof value === 'number' && !Number.isFinite(value))
     throw badRequest('error converting YAML to JSON: not a JSON number');
   if (typeof value === 'object' && value !== null) {
@@ -78,7 +82,7 @@ function checkSize(value: unknown, known: Map<object, number>): number {
     else {
       // An alias within its own anchor would have no end.
       known.set(value, maxNodes + 1);
-      for (const item of Object.values(value)) size += checkSize(item, known);
+      for (const item of Object.values(value)) size += checkSize(item, known, exactness);
       known.set(value, size);
     }
   }

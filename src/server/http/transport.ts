@@ -54,6 +54,7 @@ class HttpRequest implements ApiRequest {
   user: UserInfo = nobody;
   impersonator?: UserInfo;
   cbor?: boolean;
+  inexact?: string;
   flow?: NonNullable<ApiRequest['flow']>;
   auditId?: string;
   #form: Form | undefined;

@@ -1,4 +1,5 @@
 // Owns how objects become stored bytes and back: protobuf for built-in kinds, JSON for custom ones, as kube-apiserver stores them.
+import { parseExact } from '../../api/codec/json-parse.ts';
 import { settle } from '../../api/codec/structure.ts';
 import { decodeProtobuf, encodeProtobuf } from '../../api/codec/protobuf.ts';
 import { isEnveloped } from '../../api/codec/protobuf-envelope.ts';
@@ -28,7 +29,7 @@ function decode(value: Uint8Array): KubeObject {
     );
   try {
     if (isEnveloped(value)) return decodeProtobuf(value).object as unknown as KubeObject;
-    return JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as KubeObject;
+    return parseExact(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()) as KubeObject;
   } catch (error) {
     throw new StoreCorrupt('registry', error instanceof Error ? error.message : String(error));
   }

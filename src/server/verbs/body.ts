@@ -40,7 +40,8 @@ export async function readObject(
   }
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;
-  const { object, problems } = decodeBytes(bytes, contentTypeOf(request), expected, request.cbor);
+  const { object, problems, inexact } = decodeBytes(bytes, contentTypeOf(request), expected, request.cbor);
+  if (inexact !== undefined) request.inexact = inexact;
   complain(request, problems, validation, object);
   return object;
 }

@@ -17,6 +17,8 @@ export interface Decoded {
   readonly object: KubeObject;
   /** Unknown and duplicate fields, in words. */
   readonly problems: readonly string[];
+  /** A number that could not be kept as it was sent. */
+  readonly inexact?: string;
 }
 
 /** Names a kind that a body is expected to be. */
@@ -44,10 +46,10 @@ export function decodeBytes(
   switch (contentType) {
     case 'application/json':
     case 'text/json':
-      return decodeValue(parseJson(bytes), expected);
+      return noting(parseJson(bytes), expected);
     case 'application/yaml':
     case 'application/apply-patch+yaml':
-      return decodeValue(parseYaml(bytes), expected);
+      return noting(parseYaml(bytes), expected);
     case 'application/vnd.kubernetes.protobuf': {
       const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };
       return { object: decodeProtobuf(bytes, fallback).object as unknown as KubeObject, problems: [] };
@@ -58,6 +60,12 @@ export function decodeBytes(
         `the body of the request was in an unknown format - accepted media types include: ${[...readableTypes, ...(cbor ? ['application/cbor'] : [])].join(', ')}`,
       );
   }
+}
+
+function noting(parsed: ParsedJson, expected: Expected | undefined): Decoded {
+  const decoded = decodeValue(parsed, expected);
+  const lost = parsed.exactness?.lost;
+  return lost === undefined ? decoded : { ...decoded, inexact: lost };
 }
 
 /** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */

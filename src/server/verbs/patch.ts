@@ -48,7 +48,10 @@ async function readPatch(request: ApiRequest, form: 'json' | 'yaml' | 'cbor'): P
   const bytes = await body.read();
   if (form === 'cbor') return { value: decodeCbor(bytes), problems: [], oddNumbers: false };
   const parsed = form === 'yaml' ? parseYaml(bytes) : parseJson(bytes);
-  return { value: plainValue(parsed), problems: parsed.problems, oddNumbers: false };
+  const value = plainValue(parsed);
+  const lost = parsed.exactness?.lost;
+  if (lost !== undefined) request.inexact = lost;
+  return { value, problems: parsed.problems, oddNumbers: false, ...(parsed.sorted && { sorted: true }) };
 }
 
 /** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */

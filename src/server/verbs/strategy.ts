@@ -1,5 +1,5 @@
 // Owns the order in which a kind's rules run on create and update: prepare, validate, warn; with what holds for kinds without rules.
-import { invalid } from '../../api/status-error.ts';
+import { badRequest, invalid } from '../../api/status-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
@@ -55,6 +55,7 @@ export function validateNew(served: Served, object: KubeObject, request: ApiRequ
   const about = judge.metadataLater && own.length > 0 ? [] : distinct(validateMetadata(frozen, judge));
   const errors = [...about, ...own];
   refuse(rules, object.metadata.name, served.custom ? errors : ordered(judge, errors));
+  refuseRounded(request);
   for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
 }
 
@@ -121,10 +122,17 @@ export function validateChange(
   // Rules of custom kinds that were let off warn also when something else is refused.
   if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
   refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, errors));
+  refuseRounded(request);
   if (served.custom) return;
   const warnings =
     subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);
   for (const text of warnings ?? []) warn(request, text);
+}
+
+/** Last of all: what is wrong in itself is told first. */
+function refuseRounded({ inexact }: ApiRequest): void {
+  if (inexact !== undefined)
+    throw badRequest(`the whole number ${inexact} is beyond 2^53 and would be rounded: write it as text`);
 }
 
 function ordered({ declarative, repeatsErrors }: Resource, errors: readonly FieldError[]): readonly FieldError[] {
