@@ -12,6 +12,7 @@ import { callout } from './callout.ts';
 import { fairness } from './flowcontrol/fairness.ts';
 import { admission } from './admission/admission.ts';
 import { podResizeCheck } from './admission/pod-resize.ts';
+import { systemPriorityClassCheck } from './admission/priority.ts';
 import { roleEscalation } from './admission/role-escalation.ts';
 import { admissionPlugins } from './admission/plugins.ts';
 import { authenticated } from './authn/authenticator.ts';
@@ -169,6 +170,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
           options.disableAdmissionPlugins,
         ),
         podResizeCheck,
+        systemPriorityClassCheck,
         ...(roles === undefined ? [] : [roleEscalation(authorizers)]),
       ],
       deps.metrics && admissionMetrics(deps.metrics, clock),

@@ -107,16 +107,17 @@ export function validatePodLevelResources(problems: Problems, path: string, spec
         resources.limits[name],
         'must be greater than or equal to aggregate container limits',
       );
-      continue;
     }
-    for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])])
-      if (nano(container.resources?.limits?.[name]) > nano(resources.limits[name]))
-        problems.invalid(
-          `${path}.limits[${name}]`,
-          resources.limits[name],
-          'must be greater than or equal to individual container limits',
-        );
   }
+  (spec.containers ?? []).forEach((container, at) => {
+    for (const name in resources.limits) {
+      const limit = container.resources?.limits?.[name];
+      if (isHugePages(name) || nano(limit) <= nano(resources.limits[name])) continue;
+      // Upstream's own path.
+      const here = `${path}.containers[${at}][${name}].limits`;
+      problems.invalid(here, limit, `must be less than or equal to pod limits of ${resources.limits[name]}`);
+    }
+  });
 }
 
 const totalRequests = (spec: Frozen<PodSpec>, name: string): bigint =>

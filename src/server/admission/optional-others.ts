@@ -5,6 +5,7 @@ import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Authorizer } from '../authz/authorizer.ts';
 import { allowed } from '../authz/authorizer.ts';
+import { recordNewByServer } from '../verbs/field-managers.ts';
 import { fillNew } from '../verbs/metadata.ts';
 import { same } from '../verbs/equal.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
@@ -51,10 +52,10 @@ export const namespaceAutoProvision: AdmissionPlugin = {
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: { name: namespace, labels: { 'kubernetes.io/metadata.name': namespace } },
-      spec: { finalizers: ['kubernetes'] },
-      status: { phase: 'Active' },
     } as unknown as KubeObject;
     fillNew(object, parts.random, request.source.arrivedMs);
+    recordNewByServer(parts.catalog.stored('', 'namespaces')!, object, request.source.arrivedMs);
+    Object.assign(object, { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } });
     try {
       await parts.objects.create(collection, namespace, freeze(collection.codec.canonical(object)) as KubeObject);
     } catch (error) {
@@ -161,7 +162,7 @@ export function eventRateLimit(limits: readonly EventLimit[]): AdmissionPlugin {
         held.set(key, bucket);
         if (held.size > (limit.cacheSize ?? 4096)) held.delete(held.keys().next().value!);
       });
-      if (refused) throw statusError('TooManyRequests', 'limit reached on type of event', { retryAfterSeconds: 1 });
+      if (refused) throw statusError('TooManyRequests', 'limit reached on type of event');
     },
   };
 }

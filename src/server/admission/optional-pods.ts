@@ -7,6 +7,7 @@ import { same } from '../verbs/equal.ts';
 import type { Parts } from '../parts.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import { podOf } from './pods.ts';
+import { covers, mergeTolerations } from './tolerations.ts';
 
 const pods = { group: '', plural: 'pods' };
 
@@ -143,11 +144,12 @@ export function podTolerationRestriction(config: Readonly<Record<string, unknown
     admit(request, parts) {
       const spec = podOf(request)?.spec as (PodSpec & { tolerations?: Toleration[] }) | undefined;
       if (spec === undefined) return;
+      let all = spec.tolerations ?? [];
       if (request.operation === 'CREATE')
-        for (const toleration of tolerationsOf(request, parts, 'defaultTolerations') ?? cluster.defaults)
-          addToleration(spec, toleration);
+        all = mergeTolerations(all, tolerationsOf(request, parts, 'defaultTolerations') ?? cluster.defaults);
       // Who asks for something may stay where memory runs short: others are put out first.
-      if (qosClassOf(spec as Frozen<PodSpec>) !== 'BestEffort') addToleration(spec, memoryPressure);
+      if (qosClassOf(spec as Frozen<PodSpec>) !== 'BestEffort') all = mergeTolerations(all, [memoryPressure]);
+      if (all.length > 0) spec.tolerations = all;
     },
     validate(request, parts) {
       const spec = podOf(request)?.spec;
@@ -164,13 +166,6 @@ export function podTolerationRestriction(config: Readonly<Record<string, unknown
           );
     },
   };
-}
-
-function covers(wide: Toleration, narrow: Toleration): boolean {
-  if (wide.key && wide.key !== narrow.key) return false;
-  if (wide.effect && wide.effect !== narrow.effect) return false;
-  if (wide.operator === 'Exists') return true;
-  return narrow.operator !== 'Exists' && (wide.value ?? '') === (narrow.value ?? '');
 }
 
 function tolerationsOf(request: AdmissionRequest, parts: Parts, which: string): Toleration[] | undefined {

@@ -3,6 +3,7 @@ import type { PriorityClass } from '../../api/generated/scheduling.v1.ts';
 import { forbidden } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Parts } from '../parts.ts';
+import { isSystemPriorityClass } from '../resources/scheduling/priority-class.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import { podOf } from './pods.ts';
 
@@ -75,5 +76,15 @@ export const priority: AdmissionPlugin = {
         name,
         `PriorityClass ${current.metadata.name} is already marked as default. Only one default can exist`,
       );
+  },
+};
+
+/** Upstream's registry does this for every deletion; it is no plugin that can be left out. */
+export const systemPriorityClassCheck: AdmissionPlugin = {
+  name: 'SystemPriorityClassCheck',
+  validate({ operation, served, name }) {
+    const { group: of, plural } = served.resource;
+    if (operation !== 'DELETE' || of !== group || plural !== 'priorityclasses' || !isSystemPriorityClass(name)) return;
+    throw forbidden({ group, plural }, name, 'this is a system priority class and cannot be deleted');
   },
 };

@@ -1,5 +1,5 @@
 // Owns ResourceQuota: what is made in a namespace is counted against its quotas before it is stored; what would go beyond is refused.
-import type { ResourceQuota } from '../../api/generated/core.v1.ts';
+import type { Pod, ResourceQuota } from '../../api/generated/core.v1.ts';
 import { quotaMatches, quotaUsage } from '../../api/judge/quota-usage.ts';
 import {
   addQuantities,
@@ -69,13 +69,19 @@ function charged(quota: Quota, delta: Amounts, refuse: (why: string) => Error): 
 }
 
 /** A quota on cpu or memory wants every container to say what it asks for. */
-function unsaid(quota: Quota, request: AdmissionRequest, usage: Amounts): string[] {
+function unsaid(quota: Quota, request: AdmissionRequest): string[] {
   const { group, plural } = request.served.resource;
   if (group !== '' || plural !== 'pods' || request.operation !== 'CREATE') return [];
-  const aliases: Readonly<Record<string, string>> = { cpu: 'requests.cpu', memory: 'requests.memory' };
-  return Object.keys(quota.status?.hard ?? {})
-    .filter((name) => /^((requests|limits)\.)?(cpu|memory)$/.test(name))
-    .filter((name) => !usage.has(name) && !usage.has(aliases[name] ?? name));
+  const { spec } = request.object as unknown as Frozen<Pod>;
+  // What a pod says as a whole it says for its containers, as upstream takes it.
+  if (Object.keys({ ...spec?.resources?.requests, ...spec?.resources?.limits }).length > 0) return [];
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const says = (side: 'requests' | 'limits', what: string): boolean =>
+    containers.every(({ resources }) => resources?.[side]?.[what] !== undefined);
+  return Object.keys(quota.status?.hard ?? {}).filter((name) => {
+    const match = /^(?:(requests|limits)\.)?(cpu|memory)$/.exec(name);
+    return match !== null && !says((match[1] ?? 'requests') as 'requests' | 'limits', match[2]!);
+  });
 }
 
 async function check(request: AdmissionRequest, parts: Parts, limited: readonly LimitedResource[]): Promise<void> {
@@ -102,7 +108,7 @@ async function check(request: AdmissionRequest, parts: Parts, limited: readonly 
     const wasCounted = oldObject !== undefined && quotaMatches(quota, served.resource, oldObject);
     // What moves into a quota's scope counts there as new.
     const delta = deltaOf(wasCounted ? request : { ...request, oldObject: undefined });
-    const silent = unsaid(quota, request, delta);
+    const silent = unsaid(quota, request);
     if (silent.length > 0)
       throw refuse(`failed quota: ${quota.metadata.name}: must specify ${silent.sort().join(',')}`);
     if (charged(quota, delta, refuse) !== undefined) charges.push({ key: entry.key, delta });

@@ -1,5 +1,4 @@
 // Owns RuntimeClass: a pod of a class gets the class's overhead and the places where it can run.
-import type { Toleration } from '../../api/generated/core.v1.ts';
 import type { RuntimeClass } from '../../api/generated/node.v1.ts';
 import { forbidden } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -7,6 +6,7 @@ import { same } from '../verbs/equal.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import type { Parts } from '../parts.ts';
 import { podOf } from './pods.ts';
+import { mergeTolerations } from './tolerations.ts';
 
 const pods = { group: '', plural: 'pods' };
 
@@ -14,29 +14,6 @@ function classOf(request: AdmissionRequest, parts: Parts, name: string): Frozen<
   const entry = parts.catalog.cache('node.k8s.io', 'runtimeclasses').get(name);
   if (entry === undefined) throw forbidden(pods, request.name, `pod rejected: RuntimeClass "${name}" not found`);
   return entry.object as Frozen<KubeObject & RuntimeClass>;
-}
-
-/** Each once, and none that another one covers. Of equal ones the first stays. */
-function mergeTolerations(first: readonly Toleration[], second: readonly Frozen<Toleration>[]): Toleration[] {
-  const all = [...first, ...second];
-  const merged: Frozen<Toleration>[] = [];
-  all.forEach((toleration, at) => {
-    if (merged.some((other) => covers(other, toleration))) return;
-    if (all.slice(at + 1).some((other) => !same(other, toleration) && covers(other, toleration))) return;
-    merged.push(toleration);
-  });
-  return merged.map((toleration) => ({ ...toleration }) as Toleration);
-}
-
-function covers(wide: Frozen<Toleration>, narrow: Frozen<Toleration>): boolean {
-  if (same(wide, narrow)) return true;
-  if ((wide.key ?? '') !== (narrow.key ?? '') && !(!wide.key && wide.operator === 'Exists')) return false;
-  if (wide.effect && wide.effect !== narrow.effect) return false;
-  if (wide.effect === 'NoExecute' && wide.tolerationSeconds !== undefined)
-    if (narrow.tolerationSeconds === undefined || narrow.tolerationSeconds > wide.tolerationSeconds) return false;
-  if (wide.operator === 'Exists') return true;
-  const isEqual = !wide.operator || wide.operator === 'Equal';
-  return isEqual && wide.operator === narrow.operator && wide.value === narrow.value;
 }
 
 export const runtimeClass: AdmissionPlugin = {

@@ -34,7 +34,15 @@ export function bootstrapList(name: string): KubeObject[] {
 }
 
 export async function bootstrapObjects(options: BootstrapOptions): Promise<void> {
-  for (const file of files) await Promise.all(bootstrapList(file).map((object) => ensureOrTell(options, object)));
+  for (const file of files)
+    await Promise.all(bootstrapList(file).map((object) => ensureOrTell(options, asked(object))));
+}
+
+/** A namespace's finalizer is the server's: nobody asks for it, and nobody owns it. */
+function asked(object: KubeObject): KubeObject {
+  if (object.kind !== 'Namespace') return object;
+  const { spec: _spec, ...rest } = object as KubeObject & { spec?: unknown };
+  return rest;
 }
 
 function pathOf(catalog: Catalog, object: KubeObject): { readonly collection: string; readonly self: string } {

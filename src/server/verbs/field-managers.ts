@@ -83,6 +83,11 @@ export function recordServerWrite(
   recordWrite(served, prev, next, serverOptions, subresource, nowMs);
 }
 
+/** The same for what the server makes by itself. */
+export function recordNewByServer(served: Served, next: KubeObject, nowMs: number): void {
+  recordWrite(served, undefined, next, serverOptions, '', nowMs);
+}
+
 const serverOptions: WriteOptions = {
   dryRun: false,
   fieldManager: 'kube-apiserver',

@@ -16,6 +16,10 @@ const systemClasses: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
 };
 
+export function isSystemPriorityClass(name: string): boolean {
+  return Object.hasOwn(systemClasses, name);
+}
+
 function validate({ metadata, value, preemptionPolicy }: Frozen<PriorityClass>): Problems {
   const problems = new Problems();
   const { name = '' } = metadata;
