@@ -16,6 +16,8 @@ import type { Transport, TransportRequest } from './transport.ts';
 import { maxWatchLineBytes, type RawWatchEvent, WatchDecoder } from './watch-decoder.ts';
 
 export interface HttpTransportOptions extends HttpConnectionOptions {
+  /** Shared with other transports: several users of one connection. Absent: one of its own. */
+  readonly connection?: HttpConnection;
   readonly token?: TokenSource;
   readonly userAgent: string;
   /** User to act as: Impersonate-* headers. */
@@ -35,7 +37,7 @@ const maxRetries = 10;
 const maxAnswerBytes = 1024 * 1024 * 1024;
 
 export function httpTransport(options: HttpTransportOptions): HttpTransport {
-  const connection = httpConnection(options);
+  const connection = options.connection ?? httpConnection(options);
   const { clock } = options;
   const timeoutMs = options.timeoutMs ?? 60_000;
 

@@ -61,6 +61,7 @@ const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
     'cluster-cidr',
     'root-ca-file',
     'service-account-private-key-file',
+    'use-service-account-credentials',
   ],
   'kube-scheduler': [...process, ...election],
   kubelet: [

@@ -5,8 +5,8 @@ import type { Logger, LogLevel } from '../../base/log.ts';
 import { metricsRegistry } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { FlagTable } from '../../cli/flags.ts';
-import { transportFromKubeconfig } from '../../client/credentials.ts';
-import type { HttpTransport } from '../../client/http-transport.ts';
+import { httpOptionsFromKubeconfig } from '../../client/credentials.ts';
+import { type HttpTransport, httpTransport, type HttpTransportOptions } from '../../client/http-transport.ts';
 import { KubeconfigError, loadKubeconfig } from '../../client/kubeconfig.ts';
 import { client } from '../../client/rest.ts';
 import type { ComponentDeps } from '../components/component.ts';
@@ -53,21 +53,34 @@ export function given<T extends object>(settings: T): { readonly [K in keyof T]?
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as never;
 }
 
+export interface KubeconfigFlags {
+  readonly kubeconfig: string | undefined;
+  readonly master: string | undefined;
+}
+
+/** How to reach the API server, and as whom. Throws UserError or KubeconfigError. */
+export async function httpOptionsFromFlags(
+  { kubeconfig, master }: KubeconfigFlags,
+  component: string,
+): Promise<HttpTransportOptions> {
+  if (kubeconfig === undefined)
+    throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
+  if (!existsSync(kubeconfig)) throw new KubeconfigError(`there is no kubeconfig ${kubeconfig}`);
+  const config = await loadKubeconfig([kubeconfig]);
+  if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;
+  return httpOptionsFromKubeconfig(config, { clock: systemClock, userAgent: component });
+}
+
 /** The component's client by its --kubeconfig. Throws UserError when it cannot be used. */
 export async function depsFromKubeconfig(
-  { kubeconfig, master }: { readonly kubeconfig: string | undefined; readonly master: string | undefined },
+  flags: KubeconfigFlags,
   component: string,
   { logger, signal }: AloneDeps,
   /** Puts something between the component and its connections. */
   wrap: (transport: HttpTransport) => HttpTransport = (transport) => transport,
 ): Promise<ComponentDeps> {
-  if (kubeconfig === undefined)
-    throw new UserError(`${component} needs --kubeconfig`, 'give the file that says how to reach the API server');
   try {
-    if (!existsSync(kubeconfig)) throw new KubeconfigError(`there is no kubeconfig ${kubeconfig}`);
-    const config = await loadKubeconfig([kubeconfig]);
-    if (master !== undefined) for (const { cluster } of config.clusters) cluster.server = master;
-    const transport = wrap(await transportFromKubeconfig(config, { clock: systemClock, userAgent: component }));
+    const transport = wrap(httpTransport(await httpOptionsFromFlags(flags, component)));
     signal.addEventListener('abort', () => systemClock.after(2000, () => transport.close()), { once: true });
     return { client: client(transport), clock: systemClock, random: systemRandom, logger, metrics: metricsRegistry() };
   } catch (error) {

@@ -7,6 +7,7 @@ import type { ControllerManagerOptions } from '../../controllers/manager/options
 import { certificateAuthority } from '../certificate-authority.ts';
 import { UserError } from '../user-error.ts';
 import { legacyTokenSigner } from '../legacy-token-signer.ts';
+import { accountClients } from './account-clients.ts';
 import {
   type AloneDeps,
   commonFlags,
@@ -65,15 +66,19 @@ export const controllerManagerFlags = {
   'terminated-pod-gc-threshold': { type: 'number', help: 'ended pods that are kept', default: '12500' },
   'use-service-account-credentials': {
     type: 'switch',
-    help: 'a user of its own for each controller',
-    ignored: 'the kubeconfig decides',
+    help: 'each controller acts as its own ServiceAccount of kube-system, and may do what its role says',
+    default: 'false',
   },
 } as const satisfies FlagTable;
 
 type Flags = Values<typeof controllerManagerFlags>;
 
 export async function runControllerManager(flags: Flags, alone: AloneDeps): Promise<void> {
-  const deps = await depsFromKubeconfig(flags, 'kube-controller-manager', alone);
+  const name = 'kube-controller-manager';
+  const own = await depsFromKubeconfig(flags, name, alone);
+  const deps = flags['use-service-account-credentials']
+    ? { ...own, clientOf: await accountClients(flags, name, alone) }
+    : own;
   const options: ControllerManagerOptions = {
     ...controllerManagerSettings(flags, deps.random),
     ...(flags['leader-elect'] && {
