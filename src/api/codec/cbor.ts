@@ -186,7 +186,7 @@ function write(value: unknown, parts: Buffer[]): void {
 }
 
 function numberBytes(value: number): Buffer {
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return value >= 0 ? head(0, value) : head(1, -1 - value);
+  if (Number.isSafeInteger(value)) return value >= 0 ? head(0, value) : head(1, -1 - value);
   const bytes = Buffer.alloc(9);
   bytes[0] = 0xfb;
   bytes.writeDoubleBE(value, 1);

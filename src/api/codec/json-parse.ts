@@ -198,7 +198,8 @@ export function plainNumbers(value: unknown, exactness?: Exactness): unknown {
 
 /** Whether a double holds it and is written with the same digits: 2^60 would be read as itself, and written as 1152921504606847000. */
 export function isKept(exact: bigint): boolean {
-  return String(Number(exact)) === String(exact);
+  const number = Number(exact);
+  return BigInt(number) === exact && String(number) === String(exact);
 }
 
 export function noteRounding(exact: bigint, exactness: Exactness): void {

@@ -117,10 +117,16 @@ test('objects of every kind survive JSON and protobuf', () => {
 
 /** Protobuf does not tell an empty list or map from none, nor the kind of embedded objects. */
 function withoutEmpty(text: string): string {
-  return JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
-    const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-    return isEmpty ? undefined : value;
-  });
+  const stripped = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value ?? undefined;
+    if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => stripped(item) ?? null);
+    const kept = Object.entries(value).flatMap(([key, inner]) => {
+      const left = stripped(inner);
+      return left === undefined ? [] : [[key, left] as const];
+    });
+    return kept.length === 0 ? undefined : Object.fromEntries(kept);
+  };
+  return JSON.stringify(stripped(JSON.parse(text)));
 }
 
 test('watch frames', () => {
