@@ -43,13 +43,11 @@ export async function createObject(
   applyAllDefaults(resource, given, request.arrivedMs);
   const object = toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
-  if (!object.metadata.name && object.metadata.generateName)
-    object.metadata.name = generateName(object.metadata.generateName, parts.random);
   object.metadata.name ??= '';
   dedupeOwners(object, request);
   // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
   if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
-  const admission: AdmissionRequest = {
+  const unnamed: AdmissionRequest = {
     operation: 'CREATE',
     served,
     subresource: '',
@@ -62,7 +60,11 @@ export async function createObject(
     warn: (text) => warn(request, text),
     source: request,
   };
-  await naming(object, parts.admission.admit(admission, parts));
+  await naming(object, parts.admission.admit(unnamed, parts));
+  // Only now, as upstream does: what changes objects sees no name that nobody gave.
+  if (!object.metadata.name && object.metadata.generateName)
+    object.metadata.name = generateName(object.metadata.generateName, parts.random);
+  const admission: AdmissionRequest = { ...unnamed, name: object.metadata.name };
   const rules = rulesOf(served);
   const hook = hookFor(parts.hooks, rules);
   const finish = async (made: KubeObject, asked: AdmissionRequest): Promise<ApiAnswer> => {
@@ -107,7 +109,12 @@ async function naming({ metadata }: KubeObject, admission: Promise<void>): Promi
   } catch (error) {
     if (metadata.name !== '' || !isStatusError(error, 'Forbidden')) throw error;
     const { status } = error;
-    throw new StatusError({ ...status, details: { ...status.details, name: 'Unknown' } });
+    const name = metadata.generateName || 'Unknown';
+    throw new StatusError({
+      ...status,
+      message: (status.message ?? '').replace(/^(\S+) ""/, `$1 "${name}"`),
+      details: { ...status.details, name },
+    });
   }
 }
 
