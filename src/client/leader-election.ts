@@ -80,7 +80,7 @@ class Candidate {
     const { clock, random, logger, lease } = this.#options;
     while (!signal.aborted) {
       if (await this.#tryToLead(signal)) {
-        logger.info('became leader', { lease: lease.name });
+        logger.info('became leader', { lease: lease.name, identity: this.#options.identity });
         return true;
       }
       await sleep(clock, this.#retryMs * (1 + 1.2 * random.next()), signal).catch(() => undefined);
