@@ -283,6 +283,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     clock,
     log: log.child('custom-kinds'),
     historyLimit: options.watchHistory ?? 10_000,
+    conversion: { callout: calls, parts },
   });
 
   async function run(signal: AbortSignal): Promise<void> {

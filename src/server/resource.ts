@@ -34,6 +34,20 @@ export interface Subresource<T extends KubeObject> {
   warnings?(next: Frozen<T>, prev: Frozen<T>): string[];
 }
 
+/** The ways between the stored version of a custom kind's objects (any of its versions) and this one. */
+export interface Conversion {
+  /** The object as this version shows it; undefined: it must be prepared first. */
+  show(object: Frozen<KubeObject>): Frozen<KubeObject> | undefined;
+  /** Others are called for it: `prepare` must have been waited for. */
+  readonly calls: boolean;
+  /** Makes `show` answer for all of them; undefined: it does. Rejects with an error named ConversionFailed. */
+  prepare(objects: readonly Frozen<KubeObject>[]): Promise<void> | undefined;
+  /** As it will be stored. Rejects as above. */
+  store(object: Frozen<KubeObject>): KubeObject | Promise<KubeObject>;
+  /** In any other of the kind's versions, with what that does not know. Rejects as above. */
+  as(object: Frozen<KubeObject>, apiVersion: string): KubeObject | Promise<KubeObject>;
+}
+
 export interface Resource<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -120,6 +134,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
     readonly toStorage: (obj: Frozen<T>) => KubeObject;
     readonly fromStorage: (obj: Frozen<KubeObject>) => T;
   };
+  /** Custom kinds of several versions; absent: objects are stored as they are served. */
+  readonly conversion?: Conversion;
   /** Field paths whose values watches and lists are often selected by: answered from an index. Each is also in `selectable`. */
   readonly indexed?: readonly string[];
   /** Seconds after which objects vanish by themselves (events). */

@@ -1,4 +1,5 @@
 // Owns one open watch: initial events, then changes in order, bookmarks and the end; never holds more than its bound.
+import { StatusError, statusError } from '../../api/status-error.ts';
 import type { Status } from '../../api/generated/meta.v1.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Change } from './change.ts';
@@ -31,12 +32,16 @@ export interface WatchRunOptions {
   readonly timeoutMs: number;
   /** The watch is refused in its first event (the version is too old). */
   readonly failure?: Status;
+  /** Must have been waited for before entries are sent; undefined: they can be. Where it rejects, the watch ends with the error. */
+  readonly prepare?: (entries: readonly Entry[]) => Promise<void> | undefined;
   /** Makes the object of a bookmark. */
   readonly bookmark: (revision: number, initialEnd: boolean) => Entry;
 }
 
 /** Changes that may wait for a slow reader before the watch ends (it then watches anew from where it was). */
 const queueLimit = 1000;
+/** Entries that are made ready together. */
+const preparedAtOnce = 100;
 const bookmarkEveryMs = 60_000;
 /** The last bookmark comes so long before the timeout, so that the next watch starts from a fresh version. */
 const bookmarkBeforeEndMs = 2_000;
@@ -104,12 +109,20 @@ export class WatchRun implements Watching {
     const event = change.eventFor(this.#options.matches);
     this.#seen = change.revision;
     if (event === undefined) return;
-    if (this.#sink !== undefined && !this.#full && this.#initialDone && !this.#pumping && this.#queue.length === 0) {
+    if (
+      this.#sink !== undefined &&
+      !this.#full &&
+      this.#initialDone &&
+      !this.#pumping &&
+      this.#queue.length === 0 &&
+      this.#options.prepare === undefined
+    ) {
       if (!this.#sink.send(event)) this.#full = true;
       return;
     }
     this.#queue.push(event);
     if (this.#queue.length - this.#queueAt > queueLimit) this.stop();
+    else if (this.#options.prepare !== undefined && this.#sink !== undefined) this.#pump();
   }
 
   close(_reason: 'reloaded' | 'stopped'): void {
@@ -138,6 +151,7 @@ export class WatchRun implements Watching {
     if (this.#pumping) return;
     this.#pumping = true;
     while (!this.#full && !this.#ended) {
+      if (this.#waits()) return;
       let event: SharedEvent;
       if (this.#initialAt < initial.length) event = new SharedEvent('ADDED', initial[this.#initialAt++]!);
       else if (!this.#initialDone) {
@@ -153,6 +167,34 @@ export class WatchRun implements Watching {
       if (!this.#sink!.send(event)) this.#full = true;
     }
     this.#pumping = false;
+  }
+
+  /** True when what comes next is not ready to be sent: it goes on by itself when it is. */
+  #waits(): boolean {
+    const { prepare, initial } = this.#options;
+    if (prepare === undefined) return false;
+    const next =
+      this.#initialAt < initial.length
+        ? initial.slice(this.#initialAt, this.#initialAt + preparedAtOnce)
+        : this.#queue.slice(this.#queueAt, this.#queueAt + preparedAtOnce).map(({ entry }) => entry);
+    const wait = prepare(next);
+    if (wait === undefined) return false;
+    wait.then(
+      () => {
+        this.#pumping = false;
+        if (!this.#ended) this.#pump();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+    return true;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#ended) return;
+    this.#sink?.error(
+      error instanceof StatusError ? error.status : statusError('InternalError', (error as Error).message).status,
+    );
+    this.stop();
   }
 
   #everyMinute(): void {

@@ -15,6 +15,7 @@ import { cleanupFinalizer, conditionOf } from '../resources/apiextensions/custom
 import type { Catalog, Collection, Served } from '../served/served.ts';
 import type { Objects } from '../storage/objects.ts';
 import { same } from '../verbs/equal.ts';
+import type { ConversionDeps } from './conversion-webhook.ts';
 import { approvalCondition, established, nameDefinition, withCondition } from './naming.ts';
 
 type Definition = Frozen<CustomResourceDefinition>;
@@ -29,6 +30,8 @@ export interface CustomKindsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly historyLimit: number;
+  /** How conversion webhooks are called. */
+  readonly conversion: ConversionDeps;
 }
 
 export interface CustomKinds {
@@ -57,6 +60,7 @@ export function customKinds({
   clock,
   log,
   historyLimit,
+  conversion,
 }: CustomKindsOptions): CustomKinds {
   const definitions = catalog.stored(group, plural)!.collection!;
   const installed = new Map<string, Installed>();
@@ -87,8 +91,10 @@ export function customKinds({
       installed.set(name, { ...before, definition, served });
       return;
     }
-    const { compileRules, servedKind } = await import('./machinery.ts');
-    const { collection, served } = servedKind(definition, compileRules, historyLimit);
+    const { compileRules, conversionWebhook, servedKind } = await import('./machinery.ts');
+    const convertAll =
+      definition.spec.conversion?.strategy === 'Webhook' ? conversionWebhook(definition, conversion) : undefined;
+    const { collection, served } = servedKind(definition, compileRules, historyLimit, convertAll);
     await feed.add({ prefix: collection.prefix, cache: collection.cache, decode: collection.codec.decode });
     for (const { resource } of before?.served ?? []) catalog.remove(resource.group, resource.version, resource.plural);
     for (const one of served) catalog.add(deletionTimestamp === undefined ? one : { ...one, terminating: true });

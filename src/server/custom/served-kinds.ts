@@ -1,13 +1,13 @@
 // Owns a definition's way into the catalog: one collection, one `Served` a version. Watches nothing and writes nothing.
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions.v1.ts';
-import { setOwn } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { statusError } from '../../api/status-error.ts';
 import { newCollection } from '../served/builtin.ts';
 import type { Collection, Served, ServedSubresource } from '../served/served.ts';
 import { jsonStorage } from '../storage/envelope.ts';
 import { collectionPrefix } from '../storage/keys.ts';
-import type { Resource } from '../resource.ts';
+import type { Conversion, Resource } from '../resource.ts';
+import { copy, plainConversion, webhookConversion } from './conversion.ts';
+import type { ConvertAll } from './conversion.ts';
 import { customVersion } from './version.ts';
 import type { CompileRules, CustomVersion } from './version.ts';
 import type { JsonObject } from './structural.ts';
@@ -22,7 +22,13 @@ export interface ServedKind {
   readonly served: readonly Served[];
 }
 
-export function servedKind(definition: Definition, compileRules: CompileRules, historyLimit: number): ServedKind {
+/** `convertAll`: the definition's conversion webhook; undefined: its strategy is None. */
+export function servedKind(
+  definition: Definition,
+  compileRules: CompileRules,
+  historyLimit: number,
+  convertAll: ConvertAll | undefined,
+): ServedKind {
   const { spec } = definition;
   const isTerminating = definition.metadata.deletionTimestamp !== undefined;
   const byVersion = new Map<string, Resource>();
@@ -33,21 +39,28 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
   }));
   const stored = versions.find(({ version }) => version.storage) ?? versions[0]!;
   const storageApiVersion = `${spec.group}/${stored.version.name}`;
+  const conversion = (apiVersion: string, custom: CustomVersion): Conversion =>
+    convertAll === undefined
+      ? plainConversion(apiVersion, storageApiVersion, custom.fit)
+      : webhookConversion(apiVersion, storageApiVersion, custom.fit, convertAll);
   const resources = versions.map(({ version, custom }) => ({
     version,
     resource:
-      version === stored.version
+      versions.length === 1
         ? custom.resource
-        : spec.conversion?.strategy === 'Webhook'
-          ? refusing(custom)
-          : converting(custom, version.name, spec.group, storageApiVersion),
+        : { ...custom.resource, conversion: conversion(`${spec.group}/${version.name}`, custom) },
   }));
   for (const { version, resource } of resources)
     if (version.served) byVersion.set(`${spec.group}/${version.name}`, resource);
   const storage = resources.find(({ version }) => version === stored.version)!.resource;
   const collection: Collection = newCollection(collectionPrefix(spec.group, spec.names.plural, true), storage, {
     historyLimit,
-    codecFor: () => codec(stored.custom, storageApiVersion, versions.length === 1),
+    codecFor: () =>
+      codec(
+        stored.custom,
+        storageApiVersion,
+        new Map(versions.map(({ version, custom }) => [`${spec.group}/${version.name}`, custom])),
+      ),
   });
   return {
     collection,
@@ -64,8 +77,9 @@ export function servedKind(definition: Definition, compileRules: CompileRules, h
 }
 
 /** What is read is made to fit the schema of now, whatever it was when it was written. */
-function codec(fitting: CustomVersion, apiVersion: string, isOnly: boolean) {
+function codec(fitting: CustomVersion, apiVersion: string, versions: ReadonlyMap<string, CustomVersion>) {
   const json = jsonStorage();
+  const isOnly = versions.size === 1;
   return {
     ...json,
     canonical(object: KubeObject): KubeObject {
@@ -77,47 +91,13 @@ function codec(fitting: CustomVersion, apiVersion: string, isOnly: boolean) {
     },
     decode(value: Uint8Array): KubeObject {
       const object = json.decode(value);
-      object.apiVersion = apiVersion;
-      fitting.fit(object as unknown as JsonObject);
+      // Of several versions it stays what it is, and is converted when it is looked at.
+      const own = versions.get(object.apiVersion ?? '');
+      if (own === undefined || isOnly) object.apiVersion = apiVersion;
+      (own ?? fitting).fit(object as unknown as JsonObject);
       return object;
     },
   };
-}
-
-/** Strategy None: the same object under another apiVersion. */
-function converting(custom: CustomVersion, version: string, group: string, storageApiVersion: string): Resource {
-  return {
-    ...custom.resource,
-    convert: {
-      toStorage: (object) => ({ ...(copy(object) as KubeObject), apiVersion: storageApiVersion }),
-      fromStorage: (object) => {
-        const seen = copy(object) as KubeObject;
-        seen.apiVersion = `${group}/${version}`;
-        custom.fit(seen as unknown as JsonObject);
-        return seen;
-      },
-    },
-  };
-}
-
-/** Strategy Webhook is not called yet: better no answer than a wrong one. The stored version is served all the same. */
-function refusing(custom: CustomVersion): Resource {
-  const refuse = (): never => {
-    const { group, version, kind } = custom.resource;
-    throw statusError(
-      'InternalError',
-      `conversion webhook for ${group}/${version}, Kind=${kind}: conversion by webhook is not supported`,
-    );
-  };
-  return { ...custom.resource, convert: { toStorage: refuse, fromStorage: refuse } };
-}
-
-function copy(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copy);
-  const result: JsonObject = {};
-  for (const key of Object.keys(value)) setOwn(result, key, copy((value as JsonObject)[key]));
-  return result;
 }
 
 function subresourcesOf(

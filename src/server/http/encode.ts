@@ -65,8 +65,8 @@ function entryProtobuf(entry: Entry, served: Served): Buffer {
 
 /** The entry's JSON as the served version shows it, with a line end. */
 function entryLine(entry: Entry, served: Served, isListed = false): Buffer {
-  const { convert } = served.resource;
-  if (convert === undefined) return entry.jsonLine(isListed);
+  const { convert, conversion } = served.resource;
+  if (convert === undefined && conversion === undefined) return entry.jsonLine(isListed);
   const version = apiVersionOf(served.resource);
   return entry.encoded(`json ${version}`, () => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`));
 }

@@ -17,6 +17,7 @@ import { dedupeOwners, fillNew, generateName } from './metadata.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { objectKey } from './read.ts';
+import { leaving, ready, whenWritten } from './versions.ts';
 import { context, prepareNew, rulesOf, toStorage, validateNew } from './strategy.ts';
 
 export async function create(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
@@ -46,7 +47,7 @@ export async function createObject(
   object.metadata.name ??= '';
   dedupeOwners(object, request);
   // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
-  if (!managersDone) recordWrite(served, undefined, object, options, '', request.arrivedMs);
+  if (!managersDone) await recordWrite(served, undefined, object, options, '', request.arrivedMs);
   const unnamed: AdmissionRequest = {
     operation: 'CREATE',
     served,
@@ -76,8 +77,9 @@ export async function createObject(
       validateNew(served, made, request);
       await naming(made, parts.admission.validate(asked, parts));
       const key = objectKey(served, namespace, made.metadata.name);
-      const entry = await store(parts, served, key, made, options.dryRun, taken);
+      const entry = await store(parts, served, key, await leaving(served, made), options.dryRun, taken);
       written = !options.dryRun;
+      await ready(served, [entry], whenWritten);
       return { type: 'object', code: 201, object: entry.object, entry, served };
     } finally {
       await taken?.done?.(written);

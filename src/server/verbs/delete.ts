@@ -16,6 +16,7 @@ import { deleteChoices } from './options.ts';
 import type { DeleteChoices } from './options.ts';
 import { list, objectKey } from './read.ts';
 import { rulesOf } from './strategy.ts';
+import { entered, ready, whenRead } from './versions.ts';
 
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
@@ -38,6 +39,7 @@ export async function remove(parts: Parts, request: ApiRequest, served: Served):
   const { entry, gone } = await removeOne(parts, request, served, request.info.namespace, request.info.name, choices);
   const rules = rulesOf(served);
   if (rules.deleteWarning !== undefined && choices.propagationPolicy === undefined) warn(request, rules.deleteWarning);
+  await ready(served, [entry], whenRead);
   if (!gone || rules.deleteReturnsObject === true)
     return { type: 'object', code: 200, object: entry.object, entry, served };
   return { type: 'object', code: 200, object: success(served, entry.object) };
@@ -85,7 +87,7 @@ export async function removeOne(
       namespace: served.resource.namespaced ? namespace : '',
       name,
       object: undefined,
-      oldObject: entry.object,
+      oldObject: (await entered(served, entry, whenRead)).object,
       user: request.user,
       dryRun: choices.dryRun,
       warn: (text: string) => warn(request, text),

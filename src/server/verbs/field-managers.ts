@@ -1,9 +1,10 @@
 // Owns the place where a write is noted in metadata.managedFields, over the API room's server-side apply. Reads no request.
 import { managedFieldsForUpdate } from '../../api/apply/update.ts';
-import type { Versioned, WriteContext } from '../../api/apply/update.ts';
+import type { ConvertVersion, Versioned, WriteContext } from '../../api/apply/update.ts';
+import { checkApplied } from '../../api/apply/check.ts';
 import { customResetFields, resetFieldsOf } from '../../api/apply/reset-fields.ts';
 import type { ResetFields } from '../../api/apply/reset-fields.ts';
-import { apiVersionOf } from '../../api/meta.ts';
+import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { Schema } from '../../api/schema/schema.ts';
@@ -11,6 +12,7 @@ import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import type { WriteOptions } from './options.ts';
 import { fromStorage } from './strategy.ts';
+import { whenWritten } from './versions.ts';
 
 export function schemaFor({ resource }: Served): Schema | undefined {
   return resource.schema ?? schemaOf(apiVersionOf(resource), resource.kind);
@@ -60,16 +62,82 @@ export function recordWrite(
   options: WriteOptions,
   subresource: string,
   nowMs: number,
-): void {
+): Promise<void> | undefined {
   const context = writeContext(served, subresource, nowMs);
-  if (context === undefined) return;
-  const managed = managedFieldsForUpdate({
-    ...context,
-    live: prev === undefined ? undefined : fromStorage(served, prev),
-    next: fromStorage(served, next as Frozen<KubeObject>),
-    manager: options.fieldManager,
+  if (context === undefined) return undefined;
+  const record = (convert: ConvertVersion | undefined): void => {
+    const managed = managedFieldsForUpdate({
+      ...context,
+      ...(convert && { convert }),
+      live: prev === undefined ? undefined : fromStorage(served, prev),
+      next: fromStorage(served, next as Frozen<KubeObject>),
+      manager: options.fieldManager,
+    });
+    setManagedFields(next, managed);
+  };
+  if (served.resource.conversion === undefined) {
+    record(context.convert);
+    return undefined;
+  }
+  return withConversions(served, context, record).catch((error: unknown) => {
+    if (!(error instanceof NotConvertible)) throw error;
+    // As upstream: who owns what stays as it was.
+    setManagedFields(next, thaw(prev?.metadata.managedFields) as KubeObject['metadata']['managedFields']);
   });
-  setManagedFields(next, managed);
+}
+
+/** The object has what a version that somebody's fields are of does not know. */
+export class NotConvertible extends Error {
+  override readonly name = 'NotConvertible';
+}
+
+class Unconverted extends Error {
+  readonly object: Frozen<KubeObject>;
+  readonly to: string;
+  readonly id: string;
+  constructor(object: Frozen<KubeObject>, to: string, id: string) {
+    super('not converted yet');
+    this.object = object;
+    this.to = to;
+    this.id = id;
+  }
+}
+
+/** More versions than one definition has that anybody wrote by hand. */
+const maxConversions = 1_000;
+
+/** Runs what needs a custom kind's other versions, again and again until all that it asks for is there. Throws NotConvertible. */
+export async function withConversions<T>(
+  served: Served,
+  { schema, apiVersion }: WriteContext,
+  run: (convert: ConvertVersion) => T,
+): Promise<T> {
+  const { conversion, sibling } = served.resource;
+  const known = new Map<string, unknown>();
+  const convert: ConvertVersion = (object, to) => {
+    if (to === apiVersion) return { object, schema };
+    const other = sibling?.(to)?.schema;
+    if (other === undefined) return undefined;
+    const id = `${to} ${JSON.stringify(object)}`;
+    const converted = Object.keys(object as object).length === 0 ? object : known.get(id);
+    if (converted === undefined) throw new Unconverted(object as Frozen<KubeObject>, to, id);
+    const [problem] = checkApplied(other, converted);
+    if (problem !== undefined) throw new NotConvertible(`${to}: ${problem}`);
+    return { object: converted, schema: other };
+  };
+  for (let turn = 0; turn < maxConversions; turn++) {
+    try {
+      return run(convert);
+    } catch (error) {
+      if (!(error instanceof Unconverted)) throw error;
+      try {
+        known.set(error.id, await conversion!.as(error.object, error.to));
+      } catch (failure) {
+        throw whenWritten(failure);
+      }
+    }
+  }
+  throw new Error('an object needs ever more versions of itself');
 }
 
 /** What the server itself changes beside a client's write is its own: quotas counted, budgets taken from. */
@@ -80,7 +148,8 @@ export function recordServerWrite(
   subresource: string,
   nowMs: number,
 ): void {
-  recordWrite(served, prev, next, serverOptions, subresource, nowMs);
+  // Only built-in kinds are counted and taken from: nothing is to be waited for.
+  void recordWrite(served, prev, next, serverOptions, subresource, nowMs);
 }
 
 /** The same for what the server makes by itself. */

@@ -3,6 +3,8 @@ import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-par
 import { decodeCbor } from '../../api/codec/cbor.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
 import { applyConfiguration } from '../../api/apply/apply.ts';
+import type { ApplyResult } from '../../api/apply/apply.ts';
+import type { WriteContext } from '../../api/apply/update.ts';
 import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
@@ -26,7 +28,7 @@ import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { checkKind, complain, contentTypeOf, notOf } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
-import { schemaFor, setManagedFields, writeContext } from './field-managers.ts';
+import { NotConvertible, schemaFor, setManagedFields, withConversions, writeContext } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { FieldValidation, WriteOptions } from './options.ts';
 import { applyAllDefaults, type Decoded, decodeValue, type Expected, schemaOfKind } from './decode.ts';
@@ -194,14 +196,20 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
     throw badRequest('the body must be an object');
   complain(request, body.problems, options.fieldValidation, applied);
   checkApplied(applied, request, served.resource.namespaced);
-  const merge = (live: Frozen<KubeObject> | undefined): KubeObject => {
-    const result = applyConfiguration({
-      ...context,
-      live: live === undefined ? undefined : fromStorage(served, live),
-      applied,
-      manager,
-      force: options.force === true,
-    });
+  const merge = async (live: Frozen<KubeObject> | undefined): Promise<KubeObject> => {
+    const settle = (convert: WriteContext['convert']): ApplyResult =>
+      applyConfiguration({
+        ...context,
+        ...(convert && { convert }),
+        live: live === undefined ? undefined : fromStorage(served, live),
+        applied,
+        manager,
+        force: options.force === true,
+      });
+    const result =
+      served.resource.conversion === undefined
+        ? settle(context.convert)
+        : await withConversions(served, context, settle).catch(refuseUnconvertible);
     const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource, true);
     const next =
       schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
@@ -220,13 +228,17 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
           request.info.name,
           'the object has been modified; please apply your changes to the latest version and try again',
         );
-      return { next: merge(entry.object), recorded: true };
+      return { next: await merge(entry.object), recorded: true };
     });
   } catch (error) {
     if (!isNotFound(error) || request.info.subresource !== '' || aboutOther(error, request)) throw error;
     if (!applied.metadata?.name) throw badRequest('name must be provided');
-    return createApplied(parts, request, served, options, merge(undefined));
+    return createApplied(parts, request, served, options, await merge(undefined));
   }
+}
+
+function refuseUnconvertible(error: unknown): never {
+  throw error instanceof NotConvertible ? badRequest(`failed to convert the object: ${error.message}`) : error;
 }
 
 function aboutOther(error: unknown, request: ApiRequest): boolean {

@@ -16,6 +16,7 @@ import type { ApiAnswer, ApiRequest, ListAnswer } from '../request.ts';
 import type { Collection, Served } from '../served/served.ts';
 import { decodeContinue, encodeContinue, inconsistentContinue } from './continue.ts';
 import { everything, selectionOf } from './selection.ts';
+import { ready, whenListed, whenRead } from './versions.ts';
 import type { Selection } from './selection.ts';
 
 export function objectKey(served: Served, namespace: string, name: string): string {
@@ -67,10 +68,11 @@ export function get(parts: Parts, request: ApiRequest, served: Served): ApiAnswe
   const collection = served.collection!;
   const key = objectKey(served, request.info.namespace, request.info.name);
   const text = request.query.get('resourceVersion');
-  const answer = (): ApiAnswer => {
+  const answer = (): ApiAnswer | Promise<ApiAnswer> => {
     const entry = collection.cache.get(key);
     if (entry === undefined) throw notFound(served.resource, request.info.name);
-    return { type: 'object', code: 200, object: entry.object, entry, served };
+    const found: ApiAnswer = { type: 'object', code: 200, object: entry.object, entry, served };
+    return ready(served, [entry], whenRead)?.then(() => found) ?? found;
   };
   const revision = revisionOf(text);
   if (revision !== undefined && revision > 0) return waitFor(parts, collection, revision).then(answer);
@@ -80,6 +82,12 @@ export function get(parts: Parts, request: ApiRequest, served: Served): ApiAnswe
 }
 
 export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+  return served.resource.conversion?.calls === true
+    ? listConverted(parts, request, served)
+    : listNow(parts, request, served);
+}
+
+function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
   const selection = selectionOf(request, served);
   const { query } = request;
   const limit = wholeNumber(query, 'limit');
@@ -98,6 +106,16 @@ export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnsw
   if (revision !== undefined) return waitFor(parts, collection, revision).then(now);
   const fresh = parts.objects.fresh();
   return fresh === undefined ? now() : fresh.then(now);
+}
+
+/** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
+async function listConverted(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const all = [...served.collection!.cache.list({ type: 'all' })];
+  await ready(served, all, whenListed(served, all));
+  const answer = await listNow(parts, request, served);
+  // What was there in the past is to be converted, too.
+  if (answer.type === 'list') await ready(served, answer.list.entries, whenListed(served, answer.list.entries));
+  return answer;
 }
 
 function checkListOptions(query: URLSearchParams, revision: number | undefined, token: string): void {
@@ -274,6 +292,9 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
     timeoutMs,
     ...(failure && { failure }),
     bookmark: (at, initialEnd) => bookmark(served, at, initialEnd),
+    ...(served.resource.conversion?.calls === true && {
+      prepare: (entries: readonly Entry[]) => ready(served, entries, whenRead),
+    }),
   });
   return { type: 'watch', served, run };
 }

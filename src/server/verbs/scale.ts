@@ -16,6 +16,7 @@ import { patchOther } from './patch.ts';
 import { ageColumn, nameColumn } from '../resources/columns.ts';
 import type { Column } from '../resource.ts';
 import { objectKey } from './read.ts';
+import { entered, whenRead } from './versions.ts';
 import { change } from './update.ts';
 
 /** Where a kind keeps its scale: JSON paths without the leading dot. */
@@ -104,9 +105,10 @@ function scaleOf(served: Served, object: Frozen<KubeObject>, lenient = false): S
   } as Scale;
 }
 
-export function getScale(parts: Parts, request: ApiRequest, served: Served): ApiAnswer {
-  const entry = served.collection!.cache.get(objectKey(served, request.info.namespace, request.info.name));
-  if (entry === undefined) throw notFound(served.resource, request.info.name);
+export async function getScale(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  const stored = served.collection!.cache.get(objectKey(served, request.info.namespace, request.info.name));
+  if (stored === undefined) throw notFound(served.resource, request.info.name);
+  const entry = await entered(served, stored, whenRead);
   return {
     type: 'object',
     code: 200,
@@ -164,7 +166,7 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
       let target = next as unknown as Record<string, unknown>;
       for (const part of parts_.slice(0, -1)) target = (target[part] ??= {}) as Record<string, unknown>;
       target[parts_.at(-1)!] = replicas;
-      recordWrite(served, entry.object, next, options, 'scale', request.arrivedMs);
+      await recordWrite(served, entry.object, next, options, 'scale', request.arrivedMs);
       if (replicas === 0) releaseReplicas(next);
       return { next, recorded: true };
     },
@@ -174,7 +176,7 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
   return {
     type: 'object',
     code: 200,
-    object: freeze(scaleOf(served, answer.entry.object)) as Frozen<object>,
+    object: freeze(scaleOf(served, (await entered(served, answer.entry)).object)) as Frozen<object>,
     served: shownAs(served),
   };
 }

@@ -85,7 +85,10 @@ function fieldReader({ resource, collection }: Served, field: string): (entry: E
   if (field === 'metadata.namespace' && resource.namespaced) return (entry) => entry.namespace;
   const read = (resource.selectable ?? collection?.storage.selectable)?.[field];
   if (read === undefined) throw badRequest(`field label not supported: ${field}`);
-  return (entry) => read(entry.object);
+  const { conversion } = resource;
+  if (conversion === undefined) return (entry) => read(entry.object);
+  // As the version shows it, once it can.
+  return ({ object }) => read(conversion.show(object) ?? object);
 }
 
 export const everything = (): boolean => true;

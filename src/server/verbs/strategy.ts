@@ -11,9 +11,9 @@ import { keepSystemFields, validateMetadata, validateMetadataUpdate } from './me
 
 type Loose = KubeObject & { status?: unknown; spec?: unknown };
 
-/** The kind as stored, whose rules apply. */
+/** Whose rules apply: the kind as stored, of custom kinds the version that is asked for. */
 export function rulesOf(served: Served): Resource {
-  return served.collection?.storage ?? served.resource;
+  return served.custom ? served.resource : (served.collection?.storage ?? served.resource);
 }
 
 export function toStorage(served: Served, object: KubeObject): KubeObject {

@@ -21,6 +21,7 @@ import { recordWrite } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { objectKey } from './read.ts';
+import { entered, leaving, ready, whenWritten } from './versions.ts';
 import { context, prepareChange, rulesOf, toStorage, validateChange } from './strategy.ts';
 
 export async function update(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
@@ -114,11 +115,12 @@ export async function change(
     const failed = done;
     done = undefined;
     await failed?.(false);
-    const { next, recorded } = await propose(entry);
-    const prev = entry.object;
+    const seen = await entered(served, entry);
+    const { next, recorded } = await propose(seen);
+    const prev = seen.object;
     dedupeOwners(next, request);
     if (subresource === 'status') takeOverSpec(next, prev);
-    if (!recorded) recordWrite(served, prev, next, options, subresource, request.arrivedMs);
+    if (!recorded) await recordWrite(served, prev, next, options, subresource, request.arrivedMs);
     const admission = admissionFor(request, served, next, prev, options.dryRun);
     await parts.admission.admit(admission, parts);
     const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
@@ -129,11 +131,11 @@ export async function change(
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(rules, next, prev);
     if (deletes) {
-      last = collection.codec.canonical(next);
-      return prev;
+      last = collection.codec.canonical(await leaving(served, next));
+      return entry.object;
     }
-    const final = collection.codec.canonical(next);
-    if (sameButVersion(final, prev)) return prev;
+    const final = collection.codec.canonical(await leaving(served, next));
+    if (sameButVersion(final, entry.object)) return entry.object;
     const frozen = freeze(final);
     beside = taken?.with?.(frozen as Frozen<KubeObject>);
     return frozen;
@@ -163,6 +165,7 @@ export async function change(
       entry = Entry.of(key, entry.revision, freeze(last!));
     }
   }
+  await ready(served, [entry], whenWritten);
   return { type: 'object', code: 200, object: entry.object, entry, served };
 }
 

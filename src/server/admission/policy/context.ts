@@ -4,6 +4,7 @@ import { CelAccess } from '../../../api/cel/library/authorizer.ts';
 import type { CelMap, CelValue } from '../../../api/cel/values.ts';
 import { fromJson } from '../../../api/cel/values.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
+import { internalError } from '../../../api/status-error.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
 import { allowed } from '../../authz/authorizer.ts';
 import type { Parts } from '../../parts.ts';
@@ -15,7 +16,17 @@ export type Variables = (name: string) => CelValue | undefined;
 
 /** The object as the version `as` shows it. */
 export function seenAs(as: Served, object: Frozen<KubeObject> | undefined): Frozen<KubeObject> | undefined {
-  if (object === undefined || as.resource.convert === undefined) return object;
+  if (object === undefined) return object;
+  const { conversion } = as.resource;
+  if (conversion !== undefined) {
+    const shown = conversion.show(object);
+    if (shown === undefined)
+      throw internalError(
+        `${as.resource.kind}: rules of another version than the request's cannot be applied where a webhook converts`,
+      );
+    return shown;
+  }
+  if (as.resource.convert === undefined) return object;
   return as.resource.convert.fromStorage(object) as Frozen<KubeObject>;
 }
 

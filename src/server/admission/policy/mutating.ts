@@ -14,7 +14,7 @@ import type { Parts } from '../../parts.ts';
 import type { Served } from '../../served/served.ts';
 import { applyAllDefaults } from '../../verbs/decode.ts';
 import { schemaFor } from '../../verbs/field-managers.ts';
-import { toStorage } from '../../verbs/strategy.ts';
+import { backFrom } from '../../verbs/versions.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { reinvocationOf } from '../reinvocation.ts';
 import { seenAs, variablesFor } from './context.ts';
@@ -124,7 +124,7 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
       try {
         const next = structuredClone(changed(as, structuredClone(seen), change, result));
         applyAllDefaults(as.resource, next, request.source.arrivedMs);
-        replaceContents(request.object!, toStorage(as, next));
+        replaceContents(request.object!, backFrom(as, request.served, next));
       } catch (error) {
         if (!(error instanceof NoChange)) throw error;
       }

@@ -8,7 +8,7 @@ import { CalloutError } from '../../callout.ts';
 import type { Parts } from '../../parts.ts';
 
 /** Throws CalloutError when there is nowhere to go. */
-export function calleeOf(config: Frozen<WebhookClientConfig>, parts: Parts): Callee {
+export function calleeOf(config: Frozen<WebhookClientConfig>, parts: Pick<Parts, 'catalog' | 'random'>): Callee {
   const ca = config.caBundle
     ? { ca: Buffer.from(config.caBundle as unknown as string, 'base64').toString('latin1') }
     : {};
@@ -34,7 +34,12 @@ function urlOf(text: string): URL {
   }
 }
 
-function endpointOf(parts: Parts, namespace: string, name: string, port: number): { host: string; port: number } {
+function endpointOf(
+  parts: Pick<Parts, 'catalog' | 'random'>,
+  namespace: string,
+  name: string,
+  port: number,
+): { host: string; port: number } {
   const service = parts.catalog.cache('', 'services').get(`${namespace}/${name}`)?.object as
     | Frozen<KubeObject & Service>
     | undefined;

@@ -12,7 +12,7 @@ import { CalloutError } from '../../callout.ts';
 import type { Parts } from '../../parts.ts';
 import type { Served } from '../../served/served.ts';
 import { applyAllDefaults } from '../../verbs/decode.ts';
-import { toStorage } from '../../verbs/strategy.ts';
+import { backFrom } from '../../verbs/versions.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { seenAs, variablesFor } from '../policy/context.ts';
@@ -184,7 +184,7 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
         `Internal error occurred: admission webhook "${hook.webhook.name}" left no object`,
       );
     applyAllDefaults(as.resource, next, request.source.arrivedMs);
-    replaceContents(request.object!, toStorage(as, next));
+    replaceContents(request.object!, backFrom(as, request.served, next));
   }
 
   return {
