@@ -154,7 +154,7 @@ export function recordServerWrite(
 
 /** The same for what the server makes by itself. */
 export function recordNewByServer(served: Served, next: KubeObject, nowMs: number): void {
-  recordWrite(served, undefined, next, serverOptions, '', nowMs);
+  void recordWrite(served, undefined, next, serverOptions, '', nowMs);
 }
 
 const serverOptions: WriteOptions = {
