@@ -26,6 +26,8 @@ test('only what was given has a value', async () => {
     eventTtlSeconds: 7200,
     flags: { 'enable-admission-plugins': '[NodeRestriction]', 'event-ttl': '2h0m0s' },
     defaultTolerationSeconds: {},
+    maxInflight: { reads: 400, writes: 200 },
+    shutdown: {},
     reread: {},
     enableAdmissionPlugins: ['NodeRestriction'],
   });
