@@ -88,8 +88,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   validateName?(name: string, isPrefix: boolean): string[];
   /** Finalizers need not be qualified. */
   readonly anyFinalizer?: boolean;
-  /** Errors that are told after all others: those of upstream's declarative validation. In their order. */
-  readonly declarative?: (error: FieldError) => boolean;
+  /** Where an error is told: low places first, 0 unless said. `change`: not when it is created. Those of upstream's declarative validation come last. */
+  readonly place?: (error: FieldError, change: boolean) => number;
   /** The same error is told as often as it is found; of other built-in kinds once. */
   readonly repeatsErrors?: boolean;
   /** Metadata is looked at only when nothing else is wrong. */

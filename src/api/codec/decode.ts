@@ -19,7 +19,8 @@ export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: stri
     throw badRequest(
       "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string; Kind string }",
     );
-  const { apiVersion = '', kind = '' } = value as { apiVersion?: unknown; kind?: unknown };
+  const { apiVersion: versionGiven, kind: kindGiven } = value as { apiVersion?: unknown; kind?: unknown };
+  const [apiVersion, kind] = [versionGiven ?? '', kindGiven ?? ''];
   if (typeof apiVersion !== 'string' || typeof kind !== 'string')
     throw badRequest("couldn't get version/kind; json parse error: json: apiVersion and kind must be strings");
   return { apiVersion, kind };

@@ -94,6 +94,8 @@ const quantity: ScalarDecoder = (value, at) => {
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const bytes: ScalarDecoder = (value, at) => {
+  // Go takes the bytes one by one as well.
+  if (Array.isArray(value)) return Buffer.from(value.map((byte) => octet(byte, at) as number)).toString('base64');
   if (typeof value !== 'string') throw new TypeMismatch(value, '[]uint8', at.path);
   const packed = value.includes('\n') || value.includes('\r') ? value.replace(/[\r\n]/g, '') : value;
   if (packed.length % 4 !== 0 || !base64.test(packed))
@@ -108,6 +110,7 @@ const plainTime = /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][
 const maxInt32 = 2 ** 31 - 1;
 const maxInt64 = 2 ** 63;
 const int32 = integer('int32', -(2 ** 31), maxInt32);
+const octet = integer('uint8', 0, 255);
 
 const raw: ScalarDecoder = (value, at) => plainNumbers(value, at.exactness);
 
@@ -122,7 +125,7 @@ const decoders: Readonly<Record<ScalarType, ScalarDecoder>> = {
   },
   int32,
   int64: integer('int64', -maxInt64, maxInt64),
-  uint8: integer('uint8', 0, 255),
+  uint8: octet,
   double: (value, at) => {
     if (typeof value === 'number') return value;
     if (value instanceof NumberText) return finite(value);

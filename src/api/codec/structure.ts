@@ -332,7 +332,9 @@ function listDecoder(items: Schema, compiler: Compiler): Decoder {
 
 function alternativeDecoder(or: 'bool' | 'list' | 'strings', object: Schema, compiler: Compiler): Decoder {
   const list = listDecoder(object, compiler);
-  return (value, at) => {
+  return (value, outside) => {
+    // What decodes itself does not tell of unknown fields.
+    const at: Decoding = { path: outside.path, strict: [] };
     if (or === 'bool' && typeof value === 'boolean') return value;
     if (or !== 'bool' && Array.isArray(value)) {
       if (or === 'list') return list(value, at);

@@ -13,8 +13,11 @@ export function validateConditions(
   path: string,
   conditions: Frozen<Condition[]> | undefined,
 ): void {
+  const types = new Set<string>();
   conditions?.forEach((condition, at) => {
     const here = `${path}[${at}]`;
+    if (types.has(condition.type ?? '')) problems.duplicate(here, condition.type ?? '');
+    types.add(condition.type ?? '');
     const { type = '', status = '', reason = '', message = '', observedGeneration, lastTransitionTime } = condition;
     if (type === '') problems.required(`${here}.type`);
     else problems.each(`${here}.type`, type, qualifiedName(type));

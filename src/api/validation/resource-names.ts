@@ -37,6 +37,14 @@ export const isNativeResource = (name: string): boolean => !name.includes('/') |
 export const isOvercommitAllowed = (name: string): boolean => isNativeResource(name) && !isHugePages(name);
 export const isStandardQuotaResource = (name: string): boolean => quota.has(name) || isQuotaHugePages(name);
 
+/** What is wrong with the name of an extended resource: quotas must be able to name requests of it. */
+export function extendedResourceProblems(name: string): readonly string[] {
+  const wrong = qualifiedName(`requests.${name}`);
+  if (name.startsWith('requests.')) return ['may not start with "requests."', ...wrong];
+  if (/(^|\.)kubernetes\.io\//.test(name)) return ['may not be of the domain "kubernetes.io/"', ...wrong];
+  return name.includes('/') ? wrong : ['must be a path with a domain, such as "example.com/gpu"', ...wrong];
+}
+
 export function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith('requests.')) return false;
   return qualifiedName(`requests.${name}`).length === 0;

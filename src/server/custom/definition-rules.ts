@@ -23,14 +23,16 @@ type Version = Frozen<CustomResourceDefinitionVersion>;
 
 export function validateDefinition(next: Definition, prev: Definition | undefined): FieldError[] {
   const errors: FieldError[] = [];
-  const { spec, metadata, status } = next;
+  const { metadata, status } = next;
+  // Null is a list too.
+  const spec = next.spec && { ...next.spec, versions: next.spec.versions ?? [] };
   const wanted = `${spec?.names?.plural ?? ''}.${spec?.group ?? ''}`;
-  if (prev === undefined && metadata.name !== wanted)
+  if (prev === undefined && metadata.name !== '' && metadata.name !== wanted)
     errors.push(invalid('metadata.name', metadata.name, `must be spec.names.plural+"."+spec.group`));
   if (spec === undefined) return [...errors, required('spec')];
   errors.push(...validateSpec(spec, prev?.spec));
   if (prev !== undefined) errors.push(...immutable(next, prev));
-  errors.push(...storedVersions(status?.storedVersions ?? [], spec.versions ?? []));
+  errors.push(...storedVersions(status?.storedVersions ?? [], spec.versions));
   errors.push(...approval(next, prev));
   if (spec.preserveUnknownFields === true && prev?.spec.preserveUnknownFields !== true)
     errors.push(
@@ -125,14 +127,13 @@ function immutable(next: Definition, prev: Definition): FieldError[] {
 
 function storedVersions(stored: readonly string[], versions: readonly Version[]): FieldError[] {
   const field = 'status.storedVersions';
+  if (stored.length === 0) return [invalid(field, stored, 'must have at least one stored version')];
   const errors: FieldError[] = [];
-  if (stored.length === 0) errors.push(invalid(field, stored, 'must have at least one stored version'));
+  // Each name is good for one version only, as upstream counts.
+  const left = new Map(stored.map((name, at) => [name, at]));
   for (const { name, storage } of versions)
-    if (storage && !stored.includes(name)) errors.push(invalid(field, stored, `must have the storage version ${name}`));
-  stored.forEach((name, at) => {
-    if (!versions.some((version) => version.name === name))
-      errors.push(invalid(`${field}[${at}]`, name, 'must appear in spec.versions'));
-  });
+    if (!left.delete(name) && storage) errors.push(invalid(field, stored, `must have the storage version ${name}`));
+  for (const [name, at] of left) errors.push(invalid(`${field}[${at}]`, name, 'must appear in spec.versions'));
   return errors;
 }
 
@@ -150,7 +151,7 @@ function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
   if (scope === '') errors.push(required('spec.scope'));
   else if (scope !== 'Cluster' && scope !== 'Namespaced')
     errors.push(notSupported('spec.scope', scope, ['Cluster', 'Namespaced']));
-  const { versions: all = [] } = spec;
+  const { versions: all } = spec;
   all.forEach(({ schema }, at) => {
     if (schema?.openAPIV3Schema === undefined)
       errors.push(required(`spec.versions[${at}].schema.openAPIV3Schema`, 'schemas are required'));
@@ -210,7 +211,7 @@ function sharedBy(all: readonly Version[]): Shared {
   };
 }
 
-function versions({ versions: all = [] }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
+function versions({ versions: all }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
   const errors: FieldError[] = [];
   all.forEach((version, at) => {
     const path = `spec.versions[${at}]`;
@@ -237,12 +238,12 @@ function versions({ versions: all = [] }: Spec, prev: Spec | undefined, shared: 
 function schemaErrors(version: Version, prev: Spec | undefined, path: string, hasStatus: boolean): FieldError[] {
   const schema = version.schema?.openAPIV3Schema;
   if (schema === undefined) return [];
-  const before = prev?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
+  const before = prev?.versions?.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
   return validateSchema(schema, before, path, hasStatus);
 }
 
 /** What all versions say alike. */
-function sharedErrors({ versions: all = [] }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
+function sharedErrors({ versions: all }: Spec, prev: Spec | undefined, shared: Shared): FieldError[] {
   const [first] = all;
   if (first === undefined) return [];
   const hasStatus = all.some((version) => version.subresources?.status !== undefined);

@@ -1,6 +1,7 @@
 // Owns what the files of kinds have in common: names from the generated reference, generations, keeping what a client may not write.
 import { same } from '../../api/validation/same.ts';
 import type { Frozen, KubeObject, ResourceRef } from '../../api/meta.ts';
+import type { FieldError } from '../../api/status-error.ts';
 import type { Resource } from '../resource.ts';
 
 export type Rules<T extends KubeObject> = Omit<
@@ -10,6 +11,12 @@ export type Rules<T extends KubeObject> = Omit<
 
 export function defineResource<T extends KubeObject>(ref: ResourceRef<T>, rules: Rules<T>): Resource<T> {
   return { ...ref, singular: ref.kind.toLowerCase(), ...rules };
+}
+
+/** For fields whose absence upstream's declarative validation tells of, which comes after all that is checked by hand. */
+export function requiredLast(field: string | RegExp): (error: FieldError) => number {
+  const isIt = typeof field === 'string' ? (at: string) => at === field : (at: string) => field.test(at);
+  return (error) => Number(error.reason === 'FieldValueRequired' && isIt(error.field));
 }
 
 interface WithStatus extends KubeObject {

@@ -1,5 +1,7 @@
 // Owns the order in which a kind's rules run on create and update: prepare, validate, warn; with what holds for kinds without rules.
 import { badRequest, invalid } from '../../api/status-error.ts';
+import { invalid as invalidField } from '../../api/field-error.ts';
+import { nameIsPathSegment } from '../../api/names.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
@@ -54,9 +56,15 @@ export function validateNew(served: Served, object: KubeObject, request: ApiRequ
   const own = judge.validate(seen(frozen));
   const about = judge.metadataLater && own.length > 0 ? [] : distinct(validateMetadata(frozen, judge));
   const errors = [...about, ...own];
-  refuse(rules, object.metadata.name, served.custom ? errors : ordered(judge, errors));
+  if (errors.length === 0) errors.push(...nameErrors(object.metadata.name));
+  refuse(rules, object.metadata.name, served.custom ? errors : ordered(judge, errors, false));
   refuseRounded(request);
   for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
+}
+
+/** Kinds may let any name pass: it must still fit into a path. */
+function nameErrors(name: string): FieldError[] {
+  return nameIsPathSegment(name, false).map((detail) => invalidField('metadata.name', name, detail));
 }
 
 /** `subresource` is '' for the object itself. Changes `next`. */
@@ -113,6 +121,11 @@ export function validateChange(
   const frozen = next as Frozen<KubeObject>;
   const { judge, seen } = judgeOf(served);
   const errors = validateMetadataUpdate(frozen, prev, rules);
+  // Definitions and their kinds are looked at three times by upstream, which tells what it sees each time.
+  if (served.custom || judge.repeatsErrors) {
+    const again = errors.filter(({ field }) => /^metadata\.(labels|annotations|ownerReferences)/.test(field));
+    errors.push(...again, ...again);
+  }
   if (subresource === '') {
     if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));
     errors.push(...(judge.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
@@ -121,7 +134,7 @@ export function validateChange(
   }
   // Rules of custom kinds that were let off warn also when something else is refused.
   if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
-  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, errors));
+  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, errors, true));
   refuseRounded(request);
   if (served.custom) return;
   const warnings =
@@ -135,10 +148,13 @@ function refuseRounded({ inexact }: ApiRequest): void {
     throw badRequest(`the whole number ${inexact} is beyond 2^53 and would be rounded: write it as text`);
 }
 
-function ordered({ declarative, repeatsErrors }: Resource, errors: readonly FieldError[]): readonly FieldError[] {
+function ordered(
+  { place, repeatsErrors }: Resource,
+  errors: readonly FieldError[],
+  change: boolean,
+): readonly FieldError[] {
   const all = repeatsErrors ? errors : distinct(errors);
-  if (declarative === undefined) return all;
-  return [...all.filter((error) => !declarative(error)), ...all.filter(declarative)];
+  return place === undefined ? all : [...all].sort((a, b) => place(a, change) - place(b, change));
 }
 
 /** Upstream tells the same thing of a built-in kind once, however many checks found it. */

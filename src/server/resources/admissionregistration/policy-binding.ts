@@ -11,7 +11,7 @@ import type { Frozen, KubeObject, ResourceRef } from '../../../api/meta.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Resource } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource, raiseGeneration } from '../define.ts';
+import { defineResource, raiseGeneration, requiredLast } from '../define.ts';
 import { defaultMatchResources, validateMatchResources } from './match-rules.ts';
 import { refText, validateParamRef, validatePolicyName } from './param-ref.ts';
 
@@ -49,6 +49,7 @@ function binding<T extends Binding>(ref: ResourceRef<T>, validating: boolean): R
     },
     prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
     validate: (obj) => validate(plain(obj), validating).list,
+    place: requiredLast('spec.policyName'),
     columns: [
       nameColumn,
       { name: 'PolicyName', type: 'string', cell: (obj) => plain(obj).spec.policyName ?? '' },

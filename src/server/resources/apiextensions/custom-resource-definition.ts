@@ -74,6 +74,7 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   categories: ['api-extensions'],
   load: loadDefinitionRules,
   repeatsErrors: true,
+  place: ({ field }) => (field === 'metadata.name' ? -1 : 0),
   anyFinalizer: true,
   applyDefaults,
   prepareForCreate(obj) {

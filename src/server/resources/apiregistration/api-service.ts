@@ -19,6 +19,7 @@ function validate({ metadata, spec }: Frozen<APIService>): Problems {
   const wanted = `${version}.${group}`;
   if (metadata.name && metadata.name !== wanted)
     problems.invalid('metadata.name', metadata.name, `must be \`spec.version+"."+spec.group\`: "${wanted}"`);
+  if (group === '' && version !== 'v1') problems.required('spec.group', 'only v1 may have no group');
   if (group !== '') {
     const wrong = dnsSubdomain(group);
     if (wrong.length > 0) problems.invalid('spec.group', group, wrong.join(','));

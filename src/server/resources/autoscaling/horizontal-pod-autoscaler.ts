@@ -55,9 +55,9 @@ function errorsOfStatus({ status }: Frozen<Hpa>): Problems {
   return problems;
 }
 
-function validate(obj: Frozen<Hpa>): Problems {
+function validate(obj: Frozen<Hpa>, prev?: Frozen<Hpa>): Problems {
   const problems = new Problems();
-  validateHpaSpec(problems, obj.spec);
+  validateHpaSpec(problems, obj.spec, prev?.spec);
   return problems;
 }
 
@@ -131,7 +131,7 @@ export const horizontalPodAutoscaler = defineResource<Hpa>(horizontalPodAutoscal
   applyDefaults,
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,
-  validateUpdate: (next) => validate(next).list,
+  validateUpdate: (next, prev) => validate(next, prev).list,
   columns,
   subresources: {
     status: {
@@ -176,7 +176,7 @@ export const horizontalPodAutoscalerV1 = defineResource<HpaV1>(autoscalingV1Hori
     }),
   validate: (obj) => validate(fromV1(obj) as Frozen<Hpa>).list,
   validateUpdateAlone: true,
-  validateUpdate: (next) => validate(fromV1(next) as Frozen<Hpa>).list,
+  validateUpdate: (next, prev) => validate(fromV1(next) as Frozen<Hpa>, fromV1(prev) as Frozen<Hpa>).list,
   columns: columns.map((column) => ({
     ...column,
     cell: (obj: Frozen<HpaV1>, nowMs: number) => column.cell(fromV1(obj) as Frozen<Hpa>, nowMs),

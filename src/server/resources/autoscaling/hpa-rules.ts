@@ -26,20 +26,33 @@ function validateReference(
   problems: Problems,
   path: string,
   ref: Frozen<CrossVersionObjectReference> | undefined,
+  { mayLackGroup }: { readonly mayLackGroup: boolean },
 ): void {
   validateSegment(problems, `${path}.kind`, ref?.kind);
   validateSegment(problems, `${path}.name`, ref?.name);
   const version = ref?.apiVersion ?? '';
   if (version.split('/').length > 2) problems.invalid(`${path}.apiVersion`, version, 'must be GROUP/VERSION');
+  else if (!mayLackGroup && ref?.kind !== 'ReplicationController' && groupOf(version) === '')
+    problems.invalid(`${path}.apiVersion`, version, 'apiVersion must name an API group');
 }
 
-export function validateHpaSpec(problems: Problems, spec: Frozen<HorizontalPodAutoscalerSpec>): void {
+/** "apps/v1": "apps"; without a slash there is none. */
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/')[0]! : '');
+
+/** A target that was there before may lack its group. */
+export function validateHpaSpec(
+  problems: Problems,
+  spec: Frozen<HorizontalPodAutoscalerSpec>,
+  prev?: Frozen<HorizontalPodAutoscalerSpec>,
+): void {
   const { minReplicas, maxReplicas = 0, metrics = [] } = spec;
   problems.notNegative('spec.minReplicas', minReplicas);
   if (maxReplicas < 1) problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than 0');
   if (minReplicas !== undefined && maxReplicas < minReplicas)
     problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
-  validateReference(problems, 'spec.scaleTargetRef', spec.scaleTargetRef);
+  validateReference(problems, 'spec.scaleTargetRef', spec.scaleTargetRef, {
+    mayLackGroup: prev !== undefined && groupOf(prev.scaleTargetRef?.apiVersion ?? '') === '',
+  });
   metrics.forEach((metric, at) => validateMetric(problems, `spec.metrics[${at}]`, metric));
   const fromZero = metrics.some(({ type }) => type === 'Object' || type === 'External');
   if (minReplicas === 0 && !fromZero)
@@ -59,7 +72,7 @@ const sources: readonly {
     type: 'Object',
     field: 'object',
     check(problems, path, { object }) {
-      validateReference(problems, `${path}.describedObject`, object!.describedObject);
+      validateReference(problems, `${path}.describedObject`, object!.describedObject, { mayLackGroup: true });
       validateIdentifier(problems, `${path}.metric`, object!.metric);
       validateTarget(problems, `${path}.target`, object!.target);
       const { value, averageValue } = object!.target ?? {};

@@ -8,7 +8,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, ageOf, nameColumn, none, selectorText, templateColumns } from '../columns.ts';
 import { nameWarnings } from '../core/pod-warnings.ts';
 import { jobWarnings } from './job-warnings.ts';
-import { defineResource, keepSpec, specStrategy } from '../define.ts';
+import { defineResource, keepSpec, requiredLast, specStrategy } from '../define.ts';
 import { validateJobSpec } from './job-spec.ts';
 
 /** Jobs get eleven characters more than their cron job's name. */
@@ -66,7 +66,7 @@ export const cronJob = defineResource<CronJob>(cronJobs, {
   },
   validateUpdateAlone: true,
   validateUpdate: (next) => validate(next).list,
-  declarative: ({ field, reason }) => field === 'spec.schedule' && reason === 'FieldValueRequired',
+  place: requiredLast('spec.schedule'),
   warnings: (obj, prev) => [
     ...nameWarnings(obj, prev),
     ...jobWarnings('spec.jobTemplate.spec', obj, prev, obj.spec?.jobTemplate?.spec),

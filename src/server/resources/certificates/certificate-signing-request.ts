@@ -3,7 +3,6 @@ import type { CertificateSigningRequest } from '../../../api/generated/certifica
 import type { Time } from '../../../api/generated/meta.v1.ts';
 import { certificateSigningRequests } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { StrategyContext } from '../../resource.ts';
 import { ageColumn, humanDuration, nameColumn, none } from '../columns.ts';
@@ -35,7 +34,8 @@ function conditionText({ status }: Frozen<Request>): string {
 
 export const certificateSigningRequest = defineResource<Request>(certificateSigningRequests, {
   shortNames: ['csr'],
-  validateName: nameIsPathSegment,
+  // Looked at by the generic server only.
+  validateName: () => [],
   prepareForCreate(obj, { requester }) {
     obj.status = {};
     const { spec } = obj;

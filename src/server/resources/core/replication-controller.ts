@@ -59,7 +59,7 @@ export const replicationController = defineResource<ReplicationController>(repli
     problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
     return problems.list;
   },
-  declarative: ({ field }) => ['metadata.name', 'spec.replicas', 'spec.minReadySeconds'].includes(field),
+  place: ({ field }) => Number(['metadata.name', 'spec.replicas', 'spec.minReadySeconds'].includes(field)),
   warnings: (obj, prev) => [...nameWarnings(obj, prev), ...templateWarnings(obj, prev)],
   selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: [

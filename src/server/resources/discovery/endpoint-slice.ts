@@ -1,5 +1,5 @@
 // Owns the kind EndpointSlice.
-import type { Endpoint, EndpointHints, EndpointSlice } from '../../../api/generated/discovery.v1.ts';
+import type { Endpoint, EndpointHints, EndpointPort, EndpointSlice } from '../../../api/generated/discovery.v1.ts';
 import { endpointSlices } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { protocols } from '../../../api/validation/containers.ts';
@@ -13,6 +13,7 @@ import {
   specialAddress,
   subdomainName,
 } from '../../../api/validation/formats.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import { validateLabels } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
@@ -40,7 +41,7 @@ function validateAddress(problems: Problems, list: string, at: number, address: 
   if (family === undefined) return;
   // Reported at the list, as upstream does.
   if (family !== type) problems.invalid(list, address, `must be an ${type} address`);
-  else problems.each(here, address, specialAddress(address));
+  problems.each(here, address, specialAddress(address));
 }
 
 function validateHints(problems: Problems, path: string, hints: Frozen<EndpointHints> | undefined): void {
@@ -63,9 +64,8 @@ function validateHints(problems: Problems, path: string, hints: Frozen<EndpointH
 function validateEndpoint(problems: Problems, path: string, endpoint: Frozen<Endpoint>, type: string): void {
   const addresses = endpoint.addresses ?? [];
   const list = `${path}.addresses`;
-  if (addresses.length === 0) problems.required(list, 'must contain at least 1 address');
-  else if (addresses.length > maxAddresses) problems.tooMany(list, addresses.length, maxAddresses);
-  else addresses.forEach((address, at) => validateAddress(problems, list, at, address, type));
+  if (addresses.length > maxAddresses) problems.tooMany(list, addresses.length, maxAddresses);
+  addresses.forEach((address, at) => validateAddress(problems, list, at, address, type));
   if (endpoint.nodeName !== undefined)
     problems.each(`${path}.nodeName`, endpoint.nodeName, subdomainName(endpoint.nodeName));
   validateLabels(problems, `${path}.deprecatedTopology`, endpoint.deprecatedTopology);
@@ -81,22 +81,35 @@ function validate(slice: Frozen<EndpointSlice>): Problems {
   const endpoints = slice.endpoints ?? [];
   const ports = slice.ports ?? [];
   const { addressType = '' } = slice;
+  validatePorts(problems, ports);
   if (endpoints.length > maxEndpoints) problems.tooMany('endpoints', endpoints.length, maxEndpoints);
-  else endpoints.forEach((endpoint, at) => validateEndpoint(problems, `endpoints[${at}]`, endpoint, addressType));
-  if (ports.length > maxPorts) {
-    problems.tooMany('ports', ports.length, maxPorts);
-    return problems;
-  }
+  endpoints.forEach((endpoint, at) => {
+    const here = `endpoints[${at}]`;
+    if ((endpoint.addresses ?? []).length === 0)
+      problems.required(`${here}.addresses`, 'must contain at least 1 address');
+    if (endpoints.length <= maxEndpoints) validateEndpoint(problems, here, endpoint, addressType);
+  });
+  return problems;
+}
+
+function validatePorts(problems: Problems, ports: readonly Frozen<EndpointPort>[]): void {
+  if (ports.length > maxPorts) return problems.tooMany('ports', ports.length, maxPorts);
   const names = new Set<string>();
   ports.forEach(({ name = '', protocol, appProtocol }, at) => {
     const here = `ports[${at}]`;
     if (name !== '') problems.each(`${here}.name`, name, dnsLabel(name));
     if (names.has(name)) problems.duplicate(`${here}.name`, name);
     names.add(name);
-    problems.oneOf(`${here}.protocol`, protocol, protocols);
+    problems.optionalOneOf(`${here}.protocol`, protocol, protocols);
     if (appProtocol !== undefined) problems.each(`${here}.appProtocol`, appProtocol, qualifiedName(appProtocol));
   });
-  return problems;
+}
+
+/** What upstream declares comes last: the type, then how many addresses there are. */
+function place({ field, reason }: FieldError): number {
+  if (field === 'addressType') return 1;
+  const counts = reason === 'FieldValueRequired' || reason === 'FieldValueTooMany';
+  return counts && field.endsWith('.addresses') ? 2 : 0;
 }
 
 /** The old place of zone and host name is not taken from new objects. */
@@ -137,6 +150,7 @@ export const endpointSlice = defineResource<EndpointSlice>(endpointSlices, {
     raiseGeneration(next, prev, !same(content(next as Frozen<EndpointSlice>), content(prev)));
   },
   validate: (obj) => validate(obj).list,
+  place,
   validateUpdate(next, prev) {
     const problems = new Problems();
     problems.immutable('addressType', next.addressType, prev.addressType, same);

@@ -72,7 +72,7 @@ const immutable = [
 /** Only the series of an event goes on. */
 export function validateStrictChange(problems: Problems, next: Frozen<Event>, prev: Frozen<Event>): void {
   if (!next.eventTime && !prev.eventTime) return;
+  validateSeries(problems, next);
   for (const field of immutable)
     problems.immutable(field === 'reportingComponent' ? 'reportingController' : field, next[field], prev[field], same);
-  validateSeries(problems, next);
 }

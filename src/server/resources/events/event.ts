@@ -3,6 +3,7 @@ import type * as core from '../../../api/generated/core.v1.ts';
 import type * as modern from '../../../api/generated/events.v1.ts';
 import { events, eventsV1Events } from '../../../api/generated/resources.ts';
 import { type Frozen, type KubeObject, thaw } from '../../../api/meta.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
 import { ageOf } from '../columns.ts';
@@ -128,6 +129,14 @@ export const event = defineResource<core.Event>(events, {
   ttlSeconds,
 });
 
+/** What core/v1 asks as well comes before the metadata, what only this group asks comes after it. */
+function place({ field }: FieldError, change: boolean): number {
+  if (change) return 0;
+  if (field.startsWith('metadata.')) return 1;
+  const isBasic = /^(involvedObject|reporting|action$|reason$|message$)/.test(field);
+  return isBasic ? 0 : 2;
+}
+
 /** The same collection through its own group. */
 export const eventsEvent = defineResource<modern.Event>(eventsV1Events, {
   sibling,
@@ -139,6 +148,7 @@ export const eventsEvent = defineResource<modern.Event>(eventsV1Events, {
     validateStrictEvent(problems, stored);
     return problems.list;
   },
+  place,
   validateUpdateAlone: true,
   validateUpdate(next, prev) {
     const problems = new Problems();

@@ -7,7 +7,7 @@ import { dnsLabel } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
-import { defineResource, raiseGeneration } from '../define.ts';
+import { defineResource, raiseGeneration, requiredLast } from '../define.ts';
 import { validateTypedReference } from './references.ts';
 
 const maxController = 250;
@@ -16,7 +16,7 @@ function validateParameters(problems: Problems, parameters: Frozen<IngressClassP
   const path = 'spec.parameters';
   validateTypedReference(problems, path, parameters);
   const { scope, namespace } = parameters;
-  if (!scope) return problems.required(`${path}.scope`);
+  if (scope === undefined || scope === null) return problems.required(`${path}.scope`);
   if (scope === 'Namespace') {
     if (!namespace) problems.required(`${path}.namespace`, 'must be set when `scope` is Namespace');
     else problems.each(`${path}.namespace`, namespace, dnsLabel(namespace));
@@ -51,6 +51,7 @@ export const ingressClass = defineResource<IngressClass>(ingressClasses, {
   },
   prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
   validate: (obj) => validate(obj).list,
+  place: requiredLast(/^spec\.parameters\.(kind|name)$/),
   validateUpdate(next, prev) {
     const problems = new Problems();
     problems.immutable('spec.controller', next.spec?.controller, prev.spec?.controller, same);

@@ -14,7 +14,7 @@ import { cidr, portName, portNumber } from '../../../api/validation/formats.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, nameColumn, selectorText } from '../columns.ts';
-import { defineResource, raiseGeneration } from '../define.ts';
+import { defineResource, raiseGeneration, requiredLast } from '../define.ts';
 
 type Spec = Frozen<NetworkPolicySpec>;
 
@@ -112,6 +112,7 @@ function validateSpec(spec: Spec, known: ReadonlySet<string>): Problems {
 
 export const networkPolicy = defineResource<NetworkPolicy>(networkPolicies, {
   shortNames: ['netpol'],
+  place: requiredLast(/ipBlock\.cidr$/),
   applyDefaults({ spec }) {
     if (!spec) return;
     for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])])

@@ -43,6 +43,7 @@ const noStatus = (): Budget['status'] => ({
 
 export const podDisruptionBudget = defineResource<Budget>(podDisruptionBudgets, {
   shortNames: ['pdb'],
+  metadataLater: true,
   ...specStrategy<Budget>(noStatus),
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,

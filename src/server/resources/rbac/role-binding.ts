@@ -3,6 +3,7 @@ import type { ClusterRoleBinding, RoleBinding, Subject } from '../../../api/gene
 import { clusterRoleBindings, roleBindings } from '../../../api/generated/resources.ts';
 import type { Frozen, KubeObject, ResourceRef } from '../../../api/meta.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import type { Column, Resource } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource } from '../define.ts';
@@ -52,11 +53,19 @@ const columns: readonly Column<Binding>[] = [
   },
 ];
 
+/** Names that are missing come last; when a binding changes, that of its role does not. */
+function place({ field, reason }: FieldError, change: boolean): number {
+  if (reason !== 'FieldValueRequired') return 0;
+  if (field === 'roleRef.name') return change ? 0 : 2;
+  return Number(/^subjects\[\d+\]\.name$/.test(field));
+}
+
 function binding<T extends Binding>(ref: ResourceRef<T>): Resource<T> {
   return defineResource<T>(ref, {
     applyDefaults,
     validateName: nameIsPathSegment,
     validate: (obj) => validateBinding(obj as unknown as Frozen<Binding>, undefined, ref.namespaced).list,
+    place,
     validateUpdateAlone: true,
     validateUpdate: (next, prev) =>
       validateBinding(next as unknown as Frozen<Binding>, prev as unknown as Frozen<Binding>, ref.namespaced).list,

@@ -48,6 +48,7 @@ function validateRoleRef(
 
 function validateSubject(problems: Problems, path: string, subject: Frozen<Subject>, namespaced: boolean): void {
   const { kind, name, apiGroup = '', namespace = '' } = subject;
+  if (!name) problems.required(`${path}.name`);
   switch (kind) {
     case 'ServiceAccount':
       if (name) problems.each(`${path}.name`, name, subdomainName(name));
@@ -63,7 +64,7 @@ function validateSubject(problems: Problems, path: string, subject: Frozen<Subje
   }
 }
 
-/** With `prev`, also that the role stays the same. Missing names of subjects come last, as upstream tells them. */
+/** With `prev`, also that the role stays the same. */
 export function validateBinding(next: Binding, prev: Binding | undefined, namespaced: boolean): Problems {
   const problems = new Problems();
   const roleRef = next.roleRef ?? ({} as RoleRef);
@@ -71,8 +72,5 @@ export function validateBinding(next: Binding, prev: Binding | undefined, namesp
   const subjects = next.subjects ?? [];
   subjects.forEach((subject, at) => validateSubject(problems, `subjects[${at}]`, subject, namespaced));
   if (prev !== undefined && !same(roleRef, prev.roleRef)) problems.invalid('roleRef', roleRef, 'cannot change roleRef');
-  subjects.forEach(({ name }, at) => {
-    if (!name) problems.required(`subjects[${at}].name`);
-  });
   return problems;
 }

@@ -6,7 +6,7 @@ import type { Frozen } from '../../../api/meta.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
-import { defineResource } from '../define.ts';
+import { defineResource, requiredLast } from '../define.ts';
 import { validateRules } from './role-rules.ts';
 
 export const role = defineResource<Role>(roles, {
@@ -16,6 +16,7 @@ export const role = defineResource<Role>(roles, {
     validateRules(problems, rules, true);
     return problems.list;
   },
+  place: requiredLast(/^rules\[\d+\]\.verbs$/),
   createOnUpdate: true,
 });
 
@@ -37,5 +38,6 @@ export const clusterRole = defineResource<ClusterRole>(clusterRoles, {
     if (aggregationRule) validateAggregation(problems, aggregationRule.clusterRoleSelectors ?? []);
     return problems.list;
   },
+  place: requiredLast(/^rules\[\d+\]\.verbs$/),
   createOnUpdate: true,
 });

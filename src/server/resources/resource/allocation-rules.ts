@@ -158,8 +158,8 @@ export function validateClaimStatus(next: Claim, prev: Claim): Findings {
   const allocation = next.status?.allocation;
   const allocated = new Set((allocation?.devices?.results ?? []).map(deviceKey));
   const devices = next.status?.devices ?? [];
-  devices.forEach((device, at) => validateDevice(found, `status.devices[${at}]`, device, allocated));
   noDuplicates(declared, 'status.devices', devices, deviceKey);
+  devices.forEach((device, at) => validateDevice(found, `status.devices[${at}]`, device, allocated));
   validateInvariants(found, next, prev);
   if (!allocation) return found;
   const before = prev.status?.allocation;

@@ -2,7 +2,7 @@
 import type { DeviceClass } from '../../../api/generated/resource.v1.ts';
 import { deviceClasses } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { isExtendedResource } from '../../../api/validation/resource-names.ts';
+import { extendedResourceProblems } from '../../../api/validation/resource-names.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, raiseGeneration } from '../define.ts';
@@ -18,8 +18,8 @@ function validate({ spec }: Frozen<DeviceClass>, prev?: Frozen<DeviceClass>): Fi
     validateOpaque(found, path, opaque, unchanged('config')),
   );
   const name = spec?.extendedResourceName;
-  if (name !== undefined && name !== null && !isExtendedResource(name))
-    found.declared.invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
+  if (name !== undefined && name !== null)
+    found.declared.each('spec.extendedResourceName', name, extendedResourceProblems(name));
   return found;
 }
 

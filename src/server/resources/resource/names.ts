@@ -14,7 +14,9 @@ const effects = ['NoExecute', 'NoSchedule', 'None'];
 export function validatePoolName(problems: Problems, path: string, name: string | undefined): void {
   if (!name) return problems.required(path);
   if (name.length > maxPoolName) problems.tooLong(path, maxPoolName);
-  for (const part of name.split('/')) problems.each(path, part, dnsSubdomain(part));
+  name.split('/').forEach((part, at) => {
+    for (const wrong of dnsSubdomain(part)) problems.invalid(path, name, `segment ${at}: ${wrong}`);
+  });
 }
 
 export const validateLabelLike = (problems: Problems, path: string, name: string | undefined): void =>

@@ -50,7 +50,7 @@ export const csiNode = defineResource<CSINode>(csiNodes, {
     for (const before of prev.spec?.drivers ?? [])
       for (const after of next.spec?.drivers ?? [])
         if (before.name === after.name && !same(fixed(before), fixed(after)))
-          problems.invalid('spec.drivers', next.spec.drivers, 'field is immutable');
+          problems.invalid('spec.drivers', after, 'field is immutable');
     return problems.list;
   },
   columns: [

@@ -7,7 +7,7 @@ import { qualifiedName } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource } from '../define.ts';
+import { defineResource, requiredLast } from '../define.ts';
 import { validateParameters } from './parameters.ts';
 
 function validateProvisioner(problems: Problems, provisioner: string | undefined): void {
@@ -53,7 +53,8 @@ function validate(obj: Frozen<StorageClass>): Problems {
   const seen = new Set<string>();
   obj.allowedTopologies?.forEach((term, at) => {
     const selected = validateTerm(problems, `allowedTopologies[${at}]`, term);
-    if (seen.has(selected)) problems.duplicate(`allowedTopologies[${at}].matchLabelExpressions`, '');
+    // Upstream compares with maps that it has not filled yet too.
+    if (selected === '[]' || seen.has(selected)) problems.duplicate(`allowedTopologies[${at}].matchLabelExpressions`, '');
     seen.add(selected);
   });
   return problems;
@@ -87,6 +88,7 @@ export const storageClass = defineResource<StorageClass>(storageClasses, {
     obj.volumeBindingMode ??= 'Immediate';
   },
   validate: (obj) => validate(obj).list,
+  place: requiredLast('provisioner'),
   validateUpdate(next, prev) {
     const problems = new Problems();
     for (const field of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const)

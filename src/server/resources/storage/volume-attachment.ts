@@ -55,33 +55,34 @@ function validateStatus(problems: Problems, { status }: Frozen<VolumeAttachment>
   if (!status) return;
   let bytes = 0;
   const path = 'status.attachmentMetadata';
-  for (const [key, value] of Object.entries(status.attachmentMetadata ?? {})) {
-    if (key === '') problems.invalid(path, key, 'field can not be empty');
+  for (const [key, value] of Object.entries(status.attachmentMetadata ?? {}))
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
   if (bytes > maxMetadataBytes) problems.tooLong(path, maxMetadataBytes);
   validateError(problems, 'status.attachError', status.attachError);
   validateError(problems, 'status.detachError', status.detachError);
 }
 
-function validate(obj: Frozen<VolumeAttachment>): Problems {
-  const problems = new Problems();
-  const { attacher = '', nodeName = '', source } = obj.spec ?? {};
+function validateRest(problems: Problems, obj: Frozen<VolumeAttachment>): void {
+  const { nodeName = '', source } = obj.spec ?? {};
   validateSource(problems, obj);
   problems.each('spec.nodeName', nodeName, subdomainName(nodeName));
   validateStatus(problems, obj);
-  validateDriverName(problems, 'spec.attacher', attacher);
   const volume = source?.persistentVolumeName;
   if (volume !== undefined && volume !== null)
     problems.each('spec.source.persistentVolumeName', volume, subdomainName(volume));
+}
+
+function validate(obj: Frozen<VolumeAttachment>): Problems {
+  const problems = new Problems();
+  validateRest(problems, obj);
+  validateDriverName(problems, 'spec.attacher', obj.spec?.attacher ?? '');
   return problems;
 }
 
 function validateUpdate(next: Frozen<VolumeAttachment>, prev: Frozen<VolumeAttachment>): Problems {
   const problems = new Problems();
-  validateSource(problems, next);
-  problems.each('spec.nodeName', next.spec?.nodeName, subdomainName(next.spec?.nodeName ?? ''));
-  validateStatus(problems, next);
+  validateDriverName(problems, 'spec.attacher', next.spec?.attacher ?? '');
+  validateRest(problems, next);
   problems.immutable('spec', next.spec, prev.spec, same);
   return problems;
 }
