@@ -54,7 +54,8 @@ function validate(obj: Frozen<StorageClass>): Problems {
   obj.allowedTopologies?.forEach((term, at) => {
     const selected = validateTerm(problems, `allowedTopologies[${at}]`, term);
     // Upstream compares with maps that it has not filled yet too.
-    if (selected === '[]' || seen.has(selected)) problems.duplicate(`allowedTopologies[${at}].matchLabelExpressions`, '');
+    if (selected === '[]' || seen.has(selected))
+      problems.duplicate(`allowedTopologies[${at}].matchLabelExpressions`, '');
     seen.add(selected);
   });
   return problems;
