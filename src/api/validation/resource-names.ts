@@ -45,7 +45,7 @@ export function extendedResourceProblems(name: string): readonly string[] {
   return name.includes('/') ? wrong : ['must be a path with a domain, such as "example.com/gpu"', ...wrong];
 }
 
-export function isExtendedResource(name: string): boolean {
+function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith('requests.')) return false;
   return qualifiedName(`requests.${name}`).length === 0;
 }
