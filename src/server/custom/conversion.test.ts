@@ -344,3 +344,53 @@ test('when another version is stored, old objects are read, and written anew by 
   assert.equal(again.metadata.resourceVersion, rewritten.metadata.resourceVersion);
   await call('DELETE', `${v2}/old`);
 });
+
+test('policies of one version judge and change what is written in another', async () => {
+  answer = good;
+  const registration = '/apis/admissionregistration.k8s.io/v1';
+  const rules = { apiGroups: ['example.com'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['boxes'] };
+  const matchConstraints = { resourceRules: [rules] };
+  const expression = '[JSONPatch{op: "replace", path: "/spec/size", value: object.spec.size + 1}]';
+  const policies: readonly (readonly [string, object])[] = [
+    ['validatingadmissionpolicies', { validations: [{ expression: 'object.spec.size < 50', message: 'too big' }] }],
+    [
+      'mutatingadmissionpolicies',
+      { mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }], reinvocationPolicy: 'Never' },
+    ],
+  ];
+  for (const [plural, spec] of policies) {
+    const isMutating = plural.startsWith('mutating');
+    await call('POST', `${registration}/${plural}`, {
+      metadata: { name: 'of-v1' },
+      spec: { matchConstraints, ...spec },
+    });
+    await call('POST', `${registration}/${plural.replace('policies', 'policybindings')}`, {
+      metadata: { name: 'of-v1' },
+      spec: { policyName: 'of-v1', ...(!isMutating && { validationActions: ['Deny'] }) },
+    });
+  }
+  try {
+    const make = (width: number) =>
+      call('POST', v2, box('judged', 'v2', { width, height: width }), undefined, 'dryRun=All');
+    const made = await until(
+      () => make(7),
+      ({ spec }) => spec?.['width'] === 8,
+    );
+    assert.deepEqual(made.spec, { width: 8, height: 8, color: 'red' });
+    await until(
+      () =>
+        make(49).then(
+          () => false,
+          (error: unknown) => error instanceof StatusError && /too big/.test(error.message),
+        ),
+      (refused) => refused,
+    );
+    answer = () => ({ result: { status: 'Failure', message: 'broken' } });
+    await assert.rejects(make(7), (error) => error instanceof StatusError && error.code === 500);
+  } finally {
+    answer = good;
+    for (const [plural] of policies)
+      for (const one of [plural, plural.replace('policies', 'policybindings')])
+        await call('DELETE', `${registration}/${one}/of-v1`);
+  }
+});

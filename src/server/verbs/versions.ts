@@ -80,10 +80,14 @@ export async function leaving(served: Served, object: KubeObject): Promise<KubeO
 }
 
 /** What a rule made of an object in the version `as`, in the version that the request's other rules see. */
-export function backFrom(as: Served, served: Served, object: KubeObject): KubeObject {
+export function backFrom(as: Served, served: Served, object: KubeObject): KubeObject | Promise<KubeObject> {
   const { conversion } = served.resource;
   if (conversion === undefined) return toStorage(as, object);
   const shown = conversion.show(object as Frozen<KubeObject>);
-  if (shown === undefined) throw internalError(`${served.resource.kind}: only the request's version can be changed`);
-  return shown as KubeObject;
+  if (shown !== undefined) return shown as KubeObject;
+  const back = async (): Promise<KubeObject> =>
+    conversion.as(object as Frozen<KubeObject>, apiVersionOf(served.resource));
+  return back().catch((error: unknown) => {
+    throw whenRead(error);
+  });
 }

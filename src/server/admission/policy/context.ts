@@ -3,6 +3,7 @@ import type { Decide } from '../../../api/cel/library/authorizer.ts';
 import { CelAccess } from '../../../api/cel/library/authorizer.ts';
 import type { CelMap, CelValue } from '../../../api/cel/values.ts';
 import { fromJson } from '../../../api/cel/values.ts';
+import { apiVersionOf } from '../../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
 import { internalError } from '../../../api/status-error.ts';
 import type { Authorizer } from '../../authz/authorizer.ts';
@@ -10,9 +11,31 @@ import { allowed } from '../../authz/authorizer.ts';
 import type { Parts } from '../../parts.ts';
 import type { Served } from '../../served/served.ts';
 import type { UserInfo } from '../../request.ts';
+import { whenRead } from '../../verbs/versions.ts';
 import type { AdmissionRequest } from '../admission.ts';
 
 export type Variables = (name: string) => CelValue | undefined;
+
+/**
+ * The request as rules of the version `as` see it. Where a webhook converts, its objects are converted for these rules (and are of
+ * no use for anything else); else it is the same request, and `seenAs` converts what is looked at.
+ */
+export function viewedAs(as: Served, request: AdmissionRequest): AdmissionRequest | Promise<AdmissionRequest> {
+  const { conversion } = as.resource;
+  const to = apiVersionOf(as.resource);
+  const differs = (object: Frozen<KubeObject> | undefined): boolean => object !== undefined && object.apiVersion !== to;
+  const { object, oldObject } = request;
+  if (conversion?.calls !== true || !(differs(object as Frozen<KubeObject> | undefined) || differs(oldObject)))
+    return request;
+  const converted = async (one: Frozen<KubeObject> | undefined): Promise<KubeObject | undefined> =>
+    one === undefined ? undefined : conversion.as(one, to);
+  return Promise.all([converted(object as Frozen<KubeObject> | undefined), converted(oldObject)]).then(
+    ([next, old]) => ({ ...request, object: next, oldObject: old as Frozen<KubeObject> | undefined }),
+    (error: unknown) => {
+      throw whenRead(error);
+    },
+  );
+}
 
 /** The object as the version `as` shows it. */
 export function seenAs(as: Served, object: Frozen<KubeObject> | undefined): Frozen<KubeObject> | undefined {

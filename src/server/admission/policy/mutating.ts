@@ -17,7 +17,7 @@ import { schemaFor } from '../../verbs/field-managers.ts';
 import { backFrom } from '../../verbs/versions.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import { reinvocationOf } from '../reinvocation.ts';
-import { seenAs, variablesFor } from './context.ts';
+import { seenAs, variablesFor, viewedAs } from './context.ts';
 import { Budget, compileConditions, compileVariables, conditionsHold, isExpressionError } from './evaluation.ts';
 import type { CompiledVariables, Condition } from './evaluation.ts';
 import { matchedAs } from './matching.ts';
@@ -103,35 +103,36 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
     );
   }
 
-  function mutate(
+  async function mutate(
     request: AdmissionRequest,
     as: Served,
     parts: Parts,
     program: Compiled,
     param: Frozen<KubeObject> | undefined,
-  ): void {
+  ): Promise<void> {
     const budget = new Budget();
-    const fresh = () => {
-      const base = variablesFor(request, as, parts, authorizers);
+    const fresh = (viewed: AdmissionRequest) => {
+      const base = variablesFor(viewed, as, parts, authorizers);
       return (name: string) => (name === 'params' ? fromJson(param ?? null) : base(name));
     };
-    if (!conditionsHold(program.conditions, fresh(), budget)) return;
+    if (!conditionsHold(program.conditions, fresh(await viewedAs(as, request)), budget)) return;
     for (const change of program.changes) {
       // Each mutation sees what the one before it made.
-      const variables = program.variables.bind(fresh(), budget);
+      const viewed = await viewedAs(as, request);
+      const variables = program.variables.bind(fresh(viewed), budget);
       const result = toJson(budget.run(change.program, variables));
-      const seen = seenAs(as, request.object as Frozen<KubeObject>) as KubeObject;
+      const seen = seenAs(as, viewed.object as Frozen<KubeObject>) as KubeObject;
       try {
         const next = structuredClone(changed(as, structuredClone(seen), change, result));
         applyAllDefaults(as.resource, next, request.source.arrivedMs);
-        replaceContents(request.object!, backFrom(as, request.served, next));
+        replaceContents(request.object!, await backFrom(as, request.served, next));
       } catch (error) {
         if (!(error instanceof NoChange)) throw error;
       }
     }
   }
 
-  function run(request: AdmissionRequest, parts: Parts, policy: BoundPolicy<Compiled>): void {
+  async function run(request: AdmissionRequest, parts: Parts, policy: BoundPolicy<Compiled>): Promise<void> {
     const as = matchedAs(policy.constraints, request, parts);
     if (as === undefined) return;
     const { paramKind } = policy.spec;
@@ -164,7 +165,7 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
       }
       for (const param of params) {
         try {
-          mutate(request, as, parts, program, param);
+          await mutate(request, as, parts, program, param);
         } catch (error) {
           problem(error, binding.name);
         }
@@ -175,10 +176,10 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
 
   return {
     name: 'MutatingAdmissionPolicy',
-    admit(request, parts) {
+    async admit(request, parts) {
       const all = policies(parts);
       if (all.length === 0 || request.object === undefined || isExempt(request.served.resource)) return;
-      for (const policy of all) run(request, parts, policy);
+      for (const policy of all) await run(request, parts, policy);
     },
   };
 }

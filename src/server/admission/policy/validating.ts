@@ -11,7 +11,7 @@ import type { Parts } from '../../parts.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import type { MetricsRegistry } from '../../../base/metrics.ts';
-import { variablesFor } from './context.ts';
+import { variablesFor, viewedAs } from './context.ts';
 import type { Variables } from './context.ts';
 import { Budget, compileConditions, compileVariables, conditionsHold, isExpressionError } from './evaluation.ts';
 import type { CompiledVariables, Condition } from './evaluation.ts';
@@ -147,7 +147,7 @@ export function validatingAdmissionPolicy(
       }
   }
 
-  function judge(request: AdmissionRequest, parts: Parts, policy: BoundPolicy<Compiled>): void {
+  async function judge(request: AdmissionRequest, parts: Parts, policy: BoundPolicy<Compiled>): Promise<void> {
     const as = matchedAs(policy.constraints, request, parts);
     if (as === undefined) return;
     const problem = (why: string, binding = policy.bindings[0]!): void => {
@@ -168,7 +168,8 @@ export function validatingAdmissionPolicy(
       if (!(policy.compiled.problem instanceof CelSyntaxError)) throw policy.compiled.problem;
       return problem(policy.compiled.problem.message);
     }
-    const base = variablesFor(request, as, parts, authorizers);
+    const view = viewedAs(as, request);
+    const base = variablesFor(view instanceof Promise ? await view : view, as, parts, authorizers);
     for (const binding of policy.bindings) {
       if (matchedAs(binding.constraints, request, parts) === undefined) continue;
       let params: readonly (Frozen<KubeObject> | undefined)[] = noParams;
@@ -192,10 +193,10 @@ export function validatingAdmissionPolicy(
 
   return {
     name: 'ValidatingAdmissionPolicy',
-    validate(request, parts) {
+    async validate(request, parts) {
       const all = policies(parts);
       if (all.length === 0 || isExempt(request.served.resource)) return;
-      for (const policy of all) judge(request, parts, policy);
+      for (const policy of all) await judge(request, parts, policy);
     },
   };
 }

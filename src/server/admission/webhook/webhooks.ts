@@ -15,7 +15,7 @@ import { applyAllDefaults } from '../../verbs/decode.ts';
 import { backFrom } from '../../verbs/versions.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
-import { seenAs, variablesFor } from '../policy/context.ts';
+import { seenAs, variablesFor, viewedAs } from '../policy/context.ts';
 import { Budget, conditionsHold, isExpressionError } from '../policy/evaluation.ts';
 import { matchedAs } from '../policy/matching.ts';
 import { replaceContents } from '../policy/mutating.ts';
@@ -44,7 +44,7 @@ interface Caller {
     hook: Hook,
     request: AdmissionRequest,
     parts: Parts,
-  ): Promise<{ readonly answer: ReviewAnswer; readonly as: Served } | undefined>;
+  ): Promise<{ readonly answer: ReviewAnswer; readonly as: Served; readonly viewed: AdmissionRequest } | undefined>;
 }
 
 function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
@@ -94,8 +94,11 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
       const as = (hook.constraints.rules ?? []).length === 0 ? undefined : matchedAs(hook.constraints, request, parts);
       if (as === undefined) return undefined;
       const { name } = hook.webhook;
+      // Most need no call: nothing is waited for then.
+      const view = viewedAs(as, request);
+      const viewed = view instanceof Promise ? await view : view;
       try {
-        if (!isAsked(hook, as, request, parts)) return undefined;
+        if (!isAsked(hook, as, viewed, parts)) return undefined;
       } catch (error) {
         if (!(error instanceof BadReview) && !isExpressionError(error)) throw error;
         if (hook.ignoresErrors) return undefined;
@@ -106,7 +109,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
         throw badRequest(`admission webhook "${name}" does not support dry run`);
       const started = clock.monotonic();
       try {
-        const answer = await call(hook, as, request, parts);
+        const answer = await call(hook, as, viewed, parts);
         durations
           ?.of(name, type, request.operation, String(!answer.allowed))
           .observe((clock.monotonic() - started) / 1000);
@@ -116,7 +119,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
           rejections?.of(name, type, request.operation, 'no_error', String(answer.status?.code ?? 403)).inc();
           throw denial(name, request, answer);
         }
-        return { answer, as };
+        return { answer, as, viewed };
       } catch (error) {
         if (!(error instanceof CalloutError) && !(error instanceof BadReview)) throw error;
         durations
@@ -168,8 +171,14 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   const hooks = hookRegistry('mutatingwebhookconfigurations');
   const { ask } = caller(deps, 'admit');
 
-  function apply(hook: Hook, as: Served, request: AdmissionRequest, patch: unknown[]): void {
-    const seen = structuredClone(seenAs(as, request.object as Frozen<KubeObject>)) as KubeObject;
+  async function apply(
+    hook: Hook,
+    as: Served,
+    request: AdmissionRequest,
+    viewed: AdmissionRequest,
+    patch: unknown[],
+  ): Promise<void> {
+    const seen = structuredClone(seenAs(as, viewed.object as Frozen<KubeObject>)) as KubeObject;
     let next: KubeObject;
     try {
       next = structuredClone(applyJsonPatch(seen, patch)) as KubeObject;
@@ -184,7 +193,7 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
         `Internal error occurred: admission webhook "${hook.webhook.name}" left no object`,
       );
     applyAllDefaults(as.resource, next, request.source.arrivedMs);
-    replaceContents(request.object!, backFrom(as, request.served, next));
+    replaceContents(request.object!, await backFrom(as, request.served, next));
   }
 
   return {
@@ -198,7 +207,7 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
         const asked = await ask(hook, request, parts);
         if (asked === undefined) continue;
         if (asked.answer.patch !== undefined && request.object !== undefined)
-          apply(hook, asked.as, request, asked.answer.patch);
+          await apply(hook, asked.as, request, asked.viewed, asked.answer.patch);
         const isReinvoked = (hook.webhook as Frozen<MutatingWebhook>).reinvocationPolicy === 'IfNeeded';
         if (isReinvoked && !reinvocation.isSecond && request.object !== undefined)
           reinvocation.left(hook.id, request.object);
