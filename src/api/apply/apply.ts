@@ -28,6 +28,8 @@ export interface ApplyRequest extends WriteContext {
   /** The query's fieldManager. */
   readonly manager: string;
   readonly force: boolean;
+  /** What the body must say that it is. */
+  readonly kind?: string;
 }
 
 export interface ApplyResult {
@@ -71,15 +73,15 @@ function firstClaims(request: ApplyRequest, claims: Claims): Claims {
 function checkBody(request: ApplyRequest): void {
   const { applied, apiVersion, schema } = request;
   if (!isMap(applied)) throw badRequest('the applied configuration must be an object');
-  const { apiVersion: version, kind, metadata } = applied;
-  if (version !== apiVersion)
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${String(version)}, expected: ${apiVersion}`,
-    );
-  if (isMap(metadata) && metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
-    throw badRequest('metadata.managedFields must be nil');
+  const { apiVersion: version = '', kind = '', metadata } = applied;
+  if (version !== apiVersion || (request.kind !== undefined && kind !== request.kind))
+    throw badRequest(`invalid object type: ${String(version)}, Kind=${String(kind)}`);
   const problems = checkApplied(schema, applied);
-  if (problems.length === 0) return;
+  if (problems.length === 0) {
+    if (isMap(metadata) && metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
+      throw badRequest('metadata.managedFields must be nil');
+    return;
+  }
   const { namespace, name } = (isMap(metadata) ? metadata : {}) as { namespace?: string; name?: string };
   const place = `${namespace === undefined ? '' : `${namespace}/`}${name ?? ''}; ${apiVersion}, Kind=${String(kind)}`;
   throw badRequest(`failed to create typed patch object (${place}): ${problems.join('\n')}`);

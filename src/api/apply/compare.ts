@@ -30,72 +30,73 @@ const leafAdded: Difference = { changed: leaf, removed: undefined };
 const leafRemoved: Difference = { changed: undefined, removed: leaf };
 
 /**
- * Compares as Go would see both objects (unset struct fields count as written). Parts that are the same by reference are
- * skipped. Throws `NotTypable` when an associative list holds an item without its keys.
+ * Compares as Go would see both objects (unset struct fields count as written). `literal`: what `after` says counts as it
+ * stands, also where Go would not write it: null, an empty list. Parts that are the same by reference are skipped. Throws
+ * `NotTypable` when an associative list holds an item without its keys.
  */
-export function compare(schema: Schema, before: unknown, after: unknown): Comparison {
-  const found = compareValues(schema, before, after);
+export function compare(schema: Schema, before: unknown, after: unknown, literal = false): Comparison {
+  const found = compareValues(schema, before, after, literal);
   return { changed: found?.changed ?? emptyFields, removed: found?.removed ?? emptyFields };
 }
 
 /** At least one side is defined. */
-function compareValues(schema: Schema, before: unknown, after: unknown): Difference | undefined {
+function compareValues(schema: Schema, before: unknown, after: unknown, literal: boolean): Difference | undefined {
   if (before === after) return undefined;
-  if (before === undefined) return { changed: wholeOf(schema, after), removed: undefined };
-  if (after === undefined) return { changed: undefined, removed: wholeOf(schema, before) };
+  if (before === undefined) return { changed: wholeOf(schema, after, literal), removed: undefined };
+  if (after === undefined) return { changed: undefined, removed: wholeOf(schema, before, false) };
   const parts = partsOf(schema, after ?? before);
   if (schema.type === 'any' && isMixed(before, after))
     return combine(
       compareLeaves(before, after),
-      compareValues(schema, isMap(before) ? before : undefined, isMap(after) ? after : undefined),
+      compareValues(schema, isMap(before) ? before : undefined, isMap(after) ? after : undefined, literal),
     );
   if (parts === 'map') {
     const left = isMap(before) ? before : undefined;
     const right = isMap(after) ? after : undefined;
-    if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, left, right);
+    if (!isBare(schema, left) || !isBare(schema, right)) return compareMaps(schema, left, right, literal);
   } else if (parts === 'list') {
     const left = Array.isArray(before) ? before : [];
     const right = Array.isArray(after) ? after : [];
-    if (left.length > 0 || right.length > 0) return compareLists(schema as ListSchema, left, right);
+    if (left.length > 0 || right.length > 0) return compareLists(schema as ListSchema, left, right, literal);
   }
   return compareLeaves(before, after);
 }
 
 /** All that is within a value which is new or gone as a whole, and itself. */
-function wholeOf(schema: Schema, value: unknown): Fields {
+function wholeOf(schema: Schema, value: unknown, literal: boolean): Fields {
   switch (partsOf(schema, value)) {
     case 'map':
-      return wholeMap(schema, isMap(value) ? value : undefined);
+      return wholeMap(schema, isMap(value) ? value : undefined, literal);
     case 'list':
-      return Array.isArray(value) ? wholeList(schema as ListSchema, value) : leaf;
+      return Array.isArray(value) ? wholeList(schema as ListSchema, value, literal) : leaf;
     default:
       return leaf;
   }
 }
 
-function wholeMap(schema: Schema, map: JsonMap | undefined): Fields {
+function wholeMap(schema: Schema, map: JsonMap | undefined, literal: boolean): Fields {
   if (map === undefined || isBare(schema, map)) return leaf;
   const entries: Entry[] = [];
   for (const name in map) {
-    const value = written(fieldOf(schema, name), map[name]);
+    const value = literal ? map[name] : written(fieldOf(schema, name), map[name]);
     if (value !== undefined)
-      entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value)]);
+      entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value, literal)]);
   }
   for (const name of alwaysWrittenFields(schema))
     if (!Object.hasOwn(map, name)) {
       const value = written(fieldOf(schema, name), undefined);
       if (value !== undefined)
-        entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value)]);
+        entries.push([fieldElement(schema, name), wholeOf(valueSchema(schema, name) ?? deduced, value, literal)]);
     }
   return nodeOf(entries, true) ?? leaf;
 }
 
-function wholeList(list: ListSchema, items: readonly unknown[]): Fields {
+function wholeList(list: ListSchema, items: readonly unknown[], literal: boolean): Fields {
   const nodes = new Map<string, Fields>();
   for (const item of items) {
     const element = itemElement(list, item);
     // Duplicates are one whole.
-    nodes.set(element, nodes.has(element) ? leaf : wholeOf(list.items, item));
+    nodes.set(element, nodes.has(element) ? leaf : wholeOf(list.items, item, literal));
   }
   return nodeOf([...nodes], true) ?? leaf;
 }
@@ -119,7 +120,12 @@ function compareLeaves(before: unknown, after: unknown): Difference | undefined 
   return equalJson(before, after) ? undefined : leafAdded;
 }
 
-function compareMaps(schema: Schema, left: JsonMap | undefined, right: JsonMap | undefined): Difference | undefined {
+function compareMaps(
+  schema: Schema,
+  left: JsonMap | undefined,
+  right: JsonMap | undefined,
+  literal: boolean,
+): Difference | undefined {
   const found = new Collector();
   const visit = (name: string): void => {
     const was = left?.[name];
@@ -127,9 +133,9 @@ function compareMaps(schema: Schema, left: JsonMap | undefined, right: JsonMap |
     if (was === is && was !== undefined) return;
     const field = fieldOf(schema, name);
     const from = left === undefined ? undefined : written(field, was);
-    const to = right === undefined ? undefined : written(field, is);
+    const to = right === undefined ? undefined : literal && is !== undefined ? is : written(field, is);
     if (from === undefined && to === undefined) return;
-    found.add(fieldElement(schema, name), compareValues(valueSchema(schema, name) ?? deduced, from, to));
+    found.add(fieldElement(schema, name), compareValues(valueSchema(schema, name) ?? deduced, from, to, literal));
   };
   for (const name in left) visit(name);
   for (const name in right) if (left === undefined || !Object.hasOwn(left, name)) visit(name);
@@ -139,21 +145,26 @@ function compareMaps(schema: Schema, left: JsonMap | undefined, right: JsonMap |
   return found.done();
 }
 
-function compareLists(list: ListSchema, left: readonly unknown[], right: readonly unknown[]): Difference | undefined {
+function compareLists(
+  list: ListSchema,
+  left: readonly unknown[],
+  right: readonly unknown[],
+  literal: boolean,
+): Difference | undefined {
   const found = new Collector();
   const before = byElement(list, left);
   const after = byElement(list, right);
   const visit = (element: string): void => {
     const was = before.get(element) ?? [];
     const is = after.get(element) ?? [];
-    if (was.length <= 1 && is.length <= 1) found.add(element, compareValues(list.items, was[0], is[0]));
+    if (was.length <= 1 && is.length <= 1) found.add(element, compareValues(list.items, was[0], is[0], literal));
     else if (was.length > 1 && is.length > 1) {
       if (!equalJson(was, is)) found.add(element, leafAdded);
     } else if (was.length > 1) {
       // Duplicates were owned as one whole: a single item in their place is new, with all that it has.
-      found.add(element, is.length === 0 ? leafRemoved : compareValues(list.items, undefined, is[0]));
+      found.add(element, is.length === 0 ? leafRemoved : compareValues(list.items, undefined, is[0], literal));
     } else {
-      if (was.length > 0) found.add(element, compareValues(list.items, was[0], undefined));
+      if (was.length > 0) found.add(element, compareValues(list.items, was[0], undefined, literal));
       found.add(element, leafAdded);
     }
   };

@@ -97,11 +97,17 @@ export function itemElement(list: ListSchema, item: unknown): string {
   return keyElement(pairs);
 }
 
-/** The schema's default; OpenAPI has the zero value as the default of a built-in type's plain field. */
+/** The schema's default; OpenAPI has the zero value as the default of a built-in type's field that is always written. */
 function keyDefault(items: Schema, field: FieldSchema | undefined): unknown {
   if (field === undefined || field.default !== undefined) return field?.default;
-  return items.type === 'object' && items.name !== '' && !field.pointer ? scalarZero[field.schema.type] : undefined;
+  if (items.type !== 'object' || items.name === '' || field.pointer) return undefined;
+  return field.omitempty && !emptyByDefault.has(`${items.name}.${field.name}`)
+    ? undefined
+    : scalarZero[field.schema.type];
 }
+
+/** Fields that Go omits when empty and whose declared default is nevertheless the empty text. */
+const emptyByDefault: ReadonlySet<string> = new Set(['core.v1.LocalObjectReference.name']);
 
 const emptyMap: JsonMap = Object.freeze({});
 

@@ -143,11 +143,14 @@ export function moveClaims(
   next: object,
   force: boolean,
 ): Moved {
+  // What is applied counts as it was sent; all else has been through Go.
+  const literal = own !== undefined;
   const comparison = comparisonIn(
     context,
     { object: live, schema: context.schema },
     { object: next, schema: context.schema },
     context.apiVersion,
+    literal,
   );
   const others = new Map<string, Comparison | undefined>([[context.apiVersion, comparison]]);
   const claims = new Map<string, Claim>();
@@ -182,8 +185,14 @@ function convertedComparison(
   return before === undefined || after === undefined ? undefined : comparisonIn(context, before, after, version);
 }
 
-function comparisonIn(context: WriteContext, before: Versioned, after: Versioned, version: string): Comparison {
-  const { changed, removed } = compare(after.schema, before.object, after.object);
+function comparisonIn(
+  context: WriteContext,
+  before: Versioned,
+  after: Versioned,
+  version: string,
+  literal = false,
+): Comparison {
+  const { changed, removed } = compare(after.schema, before.object, after.object, literal);
   const keep = context.resetFields;
   if (keep === undefined) return { changed, removed };
   return { changed: keep(changed, version), removed: keep(removed, version) };

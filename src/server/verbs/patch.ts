@@ -195,7 +195,6 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
   if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
     throw badRequest('the body must be an object');
   complain(request, body.problems, options.fieldValidation, applied);
-  checkApplied(applied, request, served.resource.namespaced);
   const merge = async (live: Frozen<KubeObject> | undefined): Promise<KubeObject> => {
     const settle = (convert: WriteContext['convert']): ApplyResult =>
       applyConfiguration({
@@ -205,11 +204,13 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
         applied,
         manager,
         force: options.force === true,
+        kind: served.resource.kind,
       });
     const result =
       served.resource.conversion === undefined
         ? settle(context.convert)
         : await withConversions(served, context, settle).catch(refuseUnconvertible);
+    checkPlace(applied, request, served.resource.namespaced);
     const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource, true);
     const next =
       schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
@@ -232,8 +233,16 @@ async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'y
     });
   } catch (error) {
     if (!isNotFound(error) || request.info.subresource !== '' || aboutOther(error, request)) throw error;
-    if (!applied.metadata?.name) throw badRequest('name must be provided');
-    return createApplied(parts, request, served, options, await merge(undefined));
+    const created = await merge(undefined);
+    const { name, uid } = applied.metadata ?? {};
+    if (!name) throw badRequest('name must be provided');
+    if (uid)
+      throw conflict(
+        rulesOf(served),
+        request.info.name,
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      );
+    return createApplied(parts, request, served, options, created);
   }
 }
 
@@ -257,14 +266,12 @@ async function createApplied(
   return createObject(parts, request, served, object, options, true);
 }
 
-/** What an applied body says of its place must be that of the request. */
-function checkApplied(applied: KubeObject, request: ApiRequest, namespaced: boolean): void {
+/** What an applied body says of its place must be that of the request. Looked at when it is merged: conflicts are told first. */
+function checkPlace({ metadata }: KubeObject, request: ApiRequest, namespaced: boolean): void {
   const { name, namespace } = request.info;
-  const metadata = applied.metadata as KubeObject['metadata'] | undefined | null;
-  if (metadata === undefined || metadata === null) return;
-  if (typeof metadata !== 'object') throw badRequest('metadata must be an object');
-  if (metadata.name && metadata.name !== name)
-    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  if (namespaced && metadata.namespace && metadata.namespace !== namespace)
+  const given = metadata as KubeObject['metadata'] | undefined | null;
+  if (given?.name && given.name !== name)
+    throw badRequest(`the name of the object (${given.name}) does not match the name on the URL (${name})`);
+  if (namespaced && given?.namespace && given.namespace !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
