@@ -2,6 +2,7 @@
 import { type CelProblem, CelSyntaxError, type Expr } from './ast.ts';
 import type { FunctionTable, Overload } from './functions.ts';
 import { qualifiedName } from './parser.ts';
+import { CelUint, type CelValue } from './values.ts';
 import {
   Bindings,
   bool,
@@ -23,6 +24,8 @@ import {
 export interface Declarations {
   readonly variables: ReadonlyMap<string, CelType>;
   readonly functions: FunctionTable;
+  /** Lists and maps of mixed types may be written down, as the language allows; Kubernetes does not. */
+  readonly mixedLiterals?: boolean;
   /** Types that expressions may build ("Object.spec"), by name. */
   structType?(name: string): CelType | undefined;
 }
@@ -140,6 +143,7 @@ class Checker {
 
   /** Kubernetes takes no literals of mixed types, unless they say dyn(). */
   #alike(exprs: readonly Expr[], types: readonly CelType[], what: string): void {
+    if (this.#declarations.mixedLiterals === true) return;
     const shown = types.map((type) => this.bindings.resolve(type)).filter(isConcrete);
     const odd = shown.findIndex((type) => typeText(type) !== typeText(shown[0]!));
     if (odd > 0)
@@ -292,7 +296,11 @@ class Checker {
   }
 
   #struct(expr: Extract<Expr, { kind: 'struct' }>, scope: Scope | undefined): CelType {
-    const type = this.#declarations.structType?.(expr.typeName) ?? wellKnown.get(expr.typeName);
+    const wrapper = wrappers.get(expr.typeName);
+    const type =
+      this.#declarations.structType?.(expr.typeName) ??
+      wellKnown.get(expr.typeName) ??
+      (wrapper && wrapperStruct(expr.typeName, wrapper.type));
     for (const { name, value, isOptional } of expr.fields) {
       const given = this.#inner(value, isOptional, scope);
       if (type?.kind !== 'struct') continue;
@@ -304,7 +312,7 @@ class Checker {
           `expected type of field '${name}' is '${typeText(wanted)}' but provided type is '${typeText(given)}'`,
         );
     }
-    if (type !== undefined) return wellKnownTypes.get(expr.typeName) ?? type;
+    if (type !== undefined) return wrapper?.type ?? wellKnownTypes.get(expr.typeName) ?? type;
     return this.#undeclared(expr, expr.typeName);
   }
 
@@ -364,6 +372,21 @@ function hasDyn(type: CelType): boolean {
   }
 }
 
+/** Messages around one value, and what they are without. */
+export const wrappers: ReadonlyMap<string, { readonly type: CelType; readonly zero: CelValue }> = new Map(
+  Object.entries({
+    BoolValue: { type: bool, zero: false },
+    BytesValue: { type: bytes, zero: new Uint8Array() },
+    DoubleValue: { type: double, zero: 0 },
+    FloatValue: { type: double, zero: 0 },
+    Int32Value: { type: int, zero: 0n },
+    Int64Value: { type: int, zero: 0n },
+    StringValue: { type: string, zero: '' },
+    UInt32Value: { type: uint, zero: new CelUint(0n) },
+    UInt64Value: { type: uint, zero: new CelUint(0n) },
+  }).map(([name, wrapper]) => [`google.protobuf.${name}`, wrapper]),
+);
+
 /** Messages that every expression may build. */
 const wellKnown: ReadonlyMap<string, CelType> = new Map(
   ['google.protobuf.Timestamp', 'google.protobuf.Duration'].map((name) => [
@@ -371,6 +394,10 @@ const wellKnown: ReadonlyMap<string, CelType> = new Map(
     { kind: 'struct', name, field: (field) => (field === 'seconds' || field === 'nanos' ? int : undefined) },
   ]),
 );
+function wrapperStruct(name: string, type: CelType): CelType {
+  return { kind: 'struct', name, field: (field) => (field === 'value' ? type : undefined) };
+}
+
 const wellKnownTypes: ReadonlyMap<string, CelType> = new Map([
   ['google.protobuf.Timestamp', { kind: 'timestamp' }],
   ['google.protobuf.Duration', { kind: 'duration' }],

@@ -52,6 +52,7 @@ export interface EnvironmentOptions {
   readonly variables: Readonly<Record<string, CelType>>;
   readonly libraries?: readonly Library[];
   readonly structType?: Declarations['structType'];
+  readonly mixedLiterals?: boolean;
 }
 
 export interface CompiledExpression extends Program {
@@ -66,11 +67,17 @@ export interface Environment {
   compile(source: string): CompiledExpression;
 }
 
-export function environment({ variables, libraries = [], structType }: EnvironmentOptions): Environment {
+export function environment({
+  variables,
+  libraries = [],
+  structType,
+  mixedLiterals = false,
+}: EnvironmentOptions): Environment {
   const declarations: Declarations = {
     variables: new Map(Object.entries(variables)),
     functions: libraries.length === 0 ? kubernetesFunctions : new FunctionTable([...kubernetesLibraries, ...libraries]),
     ...(structType && { structType }),
+    mixedLiterals,
   };
   return {
     compile(source) {

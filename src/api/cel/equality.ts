@@ -92,7 +92,8 @@ function isNumber(value: CelValue): value is CelNumber {
 function compareNumbers(a: CelNumber, b: CelNumber): number {
   const left = a instanceof CelUint ? a.value : a;
   const right = b instanceof CelUint ? b.value : b;
-  // JavaScript compares bigint and number by their exact worth.
+  // A whole number beside a fractional one is rounded to one, as the language definition has it.
+  if (typeof left !== typeof right) return compareNumbers(Number(left), Number(right));
   return left < right ? -1 : left > right ? 1 : left == right ? 0 : Number.NaN; // oxlint-disable-line eqeqeq
 }
 

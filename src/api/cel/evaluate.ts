@@ -1,6 +1,6 @@
 // Owns evaluation: a checked expression compiled once into closures, run under a budget of work. Knows no library.
 import type { Expr } from './ast.ts';
-import { type Checked, typeNames } from './checker.ts';
+import { type Checked, typeNames, wrappers } from './checker.ts';
 import { callCost, listCost, mapCost, structCost } from './costs.ts';
 import type { Overload } from './functions.ts';
 import { checkedDuration, checkedTimestamp } from './library/operators.ts';
@@ -328,7 +328,7 @@ class Compiler {
         const found = optionalEntry(value(frame), isOptional);
         if (found !== undefined) entries.push([name, found]);
       }
-      return instant(expr.typeName, entries) ?? new EntryMap(entries, expr.typeName);
+      return wellKnownValue(expr.typeName, entries) ?? new EntryMap(entries, expr.typeName);
     };
   }
 
@@ -386,8 +386,10 @@ function turn(step: Run, frame: Frame): CelValue | Failed {
   }
 }
 
-/** Timestamps and durations by their parts. */
-function instant(typeName: string, entries: readonly (readonly [CelValue, CelValue])[]): CelValue | undefined {
+/** Timestamps and durations by their parts, wrappers by what they wrap. */
+function wellKnownValue(typeName: string, entries: readonly (readonly [CelValue, CelValue])[]): CelValue | undefined {
+  const wrapped = wrappers.get(typeName);
+  if (wrapped !== undefined) return entries.length === 0 ? wrapped.zero : entries[0]![1];
   if (typeName !== 'google.protobuf.Timestamp' && typeName !== 'google.protobuf.Duration') return undefined;
   const part = (name: string): bigint => (entries.find(([key]) => key === name)?.[1] as bigint | undefined) ?? 0n;
   const nanos = part('seconds') * 1_000_000_000n + part('nanos');
@@ -420,7 +422,8 @@ function variableRun(name: string): Run {
   const typeValue = type?.kind === 'type' ? new CelTypeValue(typeText(type.of).replace(/\(.*$/, '')) : undefined;
   return (frame) => {
     spend(frame, accessCost);
-    const value = frame.variable(name) ?? typeValue;
+    const given = frame.variable(name);
+    const value = given === undefined ? typeValue : given;
     if (value === undefined) throw new CelError(`no such attribute(s): ${name}`);
     return value;
   };

@@ -22,7 +22,8 @@ import { checkedDuration, checkedInt, checkedTimestamp, checkedUint } from './op
 
 const a = param('A');
 function wholeNumber(value: number): bigint {
-  if (!Number.isFinite(value)) throw new CelError('integer overflow');
+  // The ends of the range are not exact, and so are refused.
+  if (!Number.isFinite(value) || value <= -(2 ** 63)) throw new CelError('integer overflow');
   return BigInt(Math.trunc(value));
 }
 

@@ -238,6 +238,8 @@ export const operators: Library = {
       overload([list(a), int], a, index),
       overload([map(a, b), a], b, index),
       overload([list(a), dyn], a, index),
+      overload([optional(list(a)), int], optional(a), optionalIndex),
+      overload([optional(map(a, b)), a], optional(b), optionalIndex),
     ),
     define(
       '_[?_]',

@@ -127,6 +127,10 @@ const quotes: Readonly<Record<string, string>> = {
 // oxlint-disable-next-line no-control-regex
 const quotable = /[\u0007\b\f\n\r\t\v\\"]/g;
 
+/** Spaces as Go knows them: not those without width. */
+const edges =
+  /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+
 const asciiLower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const asciiUpper = (text: string) => text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 const text = (value: CelValue | undefined) => value as string;
@@ -165,7 +169,7 @@ export const strings: Library = {
     ),
     define(
       'trim',
-      member(string, [], string, ([value]) => text(value).trim()),
+      member(string, [], string, ([value]) => text(value).replace(edges, '')),
     ),
     define(
       'replace',
