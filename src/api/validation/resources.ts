@@ -128,17 +128,17 @@ const totalLimits = (spec: Frozen<PodSpec>, name: string): bigint =>
 
 /** What a pod needs at its peak: sidecars run with everything that starts after them. */
 export function totalOf<C extends Pick<Frozen<Container>, 'restartPolicy'>>(
-  containers: readonly C[] = [],
-  initContainers: readonly C[] = [],
+  containers: readonly C[] | null | undefined,
+  initContainers: readonly C[] | null | undefined,
   amount: (container: C) => bigint,
 ): bigint {
   let sidecars = 0n;
   let peak = 0n;
-  for (const container of initContainers) {
+  for (const container of initContainers ?? []) {
     const here = amount(container) + sidecars;
     if (container.restartPolicy === 'Always') sidecars = here;
     if (here > peak) peak = here;
   }
-  const running = containers.reduce((sum, container) => sum + amount(container), sidecars);
+  const running = (containers ?? []).reduce((sum, container) => sum + amount(container), sidecars);
   return running > peak ? running : peak;
 }

@@ -144,6 +144,11 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
   for (const { type, parameters } of parseAccept(accept)) {
     const media = type === '*/*' ? 'json' : mediaOf.get(type);
     if (media === undefined || !offer.media.includes(media)) continue;
+    const stream = parameters.get('stream');
+    if (stream !== undefined && (stream !== 'watch' || media === 'yaml')) {
+      wrong = 'transformation';
+      continue;
+    }
     const as = parameters.get('as');
     const indented = pretty || parameters.get('pretty') === '1';
     if (as === undefined && offer.viewsOnly?.includes(media) === true) continue;

@@ -43,7 +43,6 @@ export function negotiateStage(catalog: Catalog, cbor = false): Stage {
         throw statusError(
           'NotAcceptable',
           `only the following media types are accepted: ${streams.map((media) => (media === 'cbor' ? 'application/cbor-seq' : `${mediaTypes[media]};stream=watch`)).join(', ')}`,
-          {},
         );
     },
   };

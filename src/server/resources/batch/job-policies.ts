@@ -53,7 +53,8 @@ function validateExitCodes(
   requirement: Frozen<PodFailurePolicyOnExitCodesRequirement>,
   names: ReadonlySet<string>,
 ): void {
-  const { operator, containerName, values = [] } = requirement;
+  const { operator, containerName } = requirement;
+  const values = requirement.values ?? [];
   problems.oneOf(`${path}.operator`, operator, ['In', 'NotIn']);
   if (containerName !== undefined && !names.has(containerName))
     problems.invalid(`${path}.containerName`, containerName, 'must be one of the container names in the pod template');

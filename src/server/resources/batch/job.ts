@@ -2,7 +2,8 @@
 import type { Job, JobSpec } from '../../../api/generated/batch.v1.ts';
 import { jobs } from '../../../api/generated/resources.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
-import { labelPredicate } from '../../../api/selector.ts';
+import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
+import { labelPredicate, SelectorError } from '../../../api/selector.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { dnsLabel, labelValue } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
@@ -67,8 +68,19 @@ function validateGenerated(problems: Problems, job: Frozen<Job>): void {
     if (labels[label] === undefined) problems.required(here, `must be '${value(job)}'`);
     else if (labels[label] !== value(job)) problems.invalid(here, labels, `must be '${value(job)}'`);
   }
-  if (!labelPredicate(job.spec.selector)(expected))
+  // What is wrong with the selector itself is told with the selector.
+  if (selects(job.spec.selector, expected) === false)
     problems.invalid('spec.selector', job.spec.selector, '`selector` not auto-generated');
+}
+
+/** Undefined: it is no proper selector. */
+function selects(selector: Frozen<LabelSelector>, labels: Readonly<Record<string, string>>): boolean | undefined {
+  try {
+    return labelPredicate(selector)(labels);
+  } catch (error) {
+    if (error instanceof SelectorError) return undefined;
+    throw error;
+  }
 }
 
 /** Pods of indexed jobs are named after their index: their names must be host names. */
