@@ -207,17 +207,24 @@ export function ask(
   body?: object,
   { timeoutMs = 20_000, contentType = 'application/json' } = {},
 ): Promise<Answer> {
-  const headers = { authorization: 'Bearer secret', 'content-type': contentType };
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  // Node gives a DELETE no length by itself.
+  const length = text === undefined ? {} : { 'content-length': Buffer.byteLength(text) };
+  const headers = { authorization: 'Bearer secret', 'content-type': contentType, ...length };
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, method, path, headers, agent: false, rejectUnauthorized: false };
     const call = request(options, (response) => {
-      let text = '';
-      response.on('data', (chunk) => (text += String(chunk)));
+      let got = '';
+      response.on('data', (chunk) => (got += String(chunk)));
       response.on('error', reject);
       response.on('aborted', () => reject(new Error('the answer was cut')));
       response.on('end', () => {
         clearTimeout(late);
-        resolve({ status: response.statusCode!, body: JSON.parse(text) as Body });
+        try {
+          resolve({ status: response.statusCode!, body: JSON.parse(got) as Body });
+        } catch {
+          reject(new Error(`${method} ${path}: ${response.statusCode} without an object: "${got}"`));
+        }
       });
     });
     const late = setTimeout(() => call.destroy(new Error('no answer in time')), timeoutMs);
@@ -225,7 +232,7 @@ export function ask(
       clearTimeout(late);
       reject(error);
     });
-    call.end(body === undefined ? undefined : JSON.stringify(body));
+    call.end(text);
   });
 }
 
