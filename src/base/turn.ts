@@ -55,3 +55,31 @@ export class TurnBudget {
     return now - this.#startedAt > this.#budgetMs;
   }
 }
+
+/** Work in pieces that many have at once: so much of it in each turn, in the order of asking, and others are heard in between. */
+export class TurnQueue {
+  readonly #budget: TurnBudget;
+  #waiting: (() => void)[] = [];
+
+  constructor(budgetMs: number, monotonic: () => number) {
+    this.#budget = new TurnBudget(budgetMs, monotonic, () => this.#goOn());
+  }
+
+  /** Now, if there is time left in this turn and nobody waits. */
+  run(work: () => void): void {
+    if (this.#waiting.length === 0 && !this.#budget.isSpent()) work();
+    else this.#waiting.push(work);
+  }
+
+  #goOn(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    let done = 0;
+    // One at least: a turn that is never long enough must not stop it.
+    do waiting[done++]!();
+    while (done < waiting.length && !this.#budget.isSpent());
+    this.#waiting = waiting.slice(done);
+    // Asking begins the next turn, which goes on with the rest.
+    if (this.#waiting.length > 0) this.#budget.isSpent();
+  }
+}

@@ -23,6 +23,8 @@ export interface AnswerStream {
   /** False: wait for `onDrain` before more. */
   write(chunk: Uint8Array): boolean;
   onDrain(call: () => void): void;
+  /** What is written within leaves in as few pieces as possible. */
+  together(work: () => void): void;
   end(): void;
   /** Cuts it off: the client sees that it is incomplete. */
   destroy(): void;
@@ -121,6 +123,7 @@ export function exchangeOfHttp1(message: IncomingMessage, response: ServerRespon
       return {
         write: (chunk) => (response.destroyed ? true : response.write(chunk)),
         onDrain: (call) => void response.on('drain', call),
+        together: (work) => together(response, work),
         end: () => void response.end(),
         destroy: () => void response.destroy(),
       };
@@ -157,6 +160,7 @@ export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttp
       return {
         write: (chunk) => (stream.destroyed || stream.writableEnded ? true : stream.write(chunk)),
         onDrain: (call) => void stream.on('drain', call),
+        together: (work) => together(stream, work),
         end: () => {
           if (!stream.destroyed) stream.end();
         },
@@ -173,6 +177,15 @@ export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttp
       return stream.destroyed;
     },
   };
+}
+
+function together(stream: { cork(): void; uncork(): void }, work: () => void): void {
+  stream.cork();
+  try {
+    work();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /** A request that asks for another protocol. An ordinary answer ends the connection. */
@@ -205,6 +218,7 @@ export function exchangeOfUpgrade(message: IncomingMessage, socket: Duplex, head
       return {
         write: (chunk) => (socket.destroyed ? true : socket.write(chunk)),
         onDrain: (call) => void socket.on('drain', call),
+        together: (work) => together(socket, work),
         end: () => void socket.end(),
         destroy: () => void socket.destroy(),
       };

@@ -54,6 +54,7 @@ export function askWithin(
         return {
           write: (chunk) => body.write(chunk),
           onDrain: (call) => body.onDrain(call),
+          together: (work) => work(),
           end() {
             body.end();
             close();

@@ -94,10 +94,6 @@ export class WatchCache {
     return this.#entries.size;
   }
 
-  get watcherCount(): number {
-    return this.#watcherCount;
-  }
-
   /** Replaces everything by the state at `revision`. Ends all watches, for what happened between is not known. */
   load(entries: Iterable<Entry>, revision: number): void {
     this.#counts.loads++;
@@ -240,6 +236,12 @@ export class WatchCache {
     if (set?.delete(watching) !== true) return;
     this.#watcherCount--;
     if (set.size === 0) this.#watchers.delete(bucket);
+  }
+
+  /** Those who are told of changes to this object, but for those who select by fields. */
+  watchersOf(namespace: string, key: string): number {
+    const of = (bucket: string): number => this.#watchers.get(bucket)?.size ?? 0;
+    return of('') + (namespace === '' ? 0 : of(`n/${namespace}`)) + of(`k/${key}`);
   }
 
   *watchers(): Generator<Watching, void, undefined> {

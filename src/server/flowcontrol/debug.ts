@@ -60,10 +60,11 @@ function queues(seats: Seats<WaitingRequest>): Cell[][] {
     list.reduce((total, one) => total + of(one), 0);
   return [
     header.split(' '),
-    ...[...seats.levels.values()].flatMap(({ config, queues: all, executing, inUse }) =>
-      config.exempt
+    ...[...seats.levels.values()].flatMap((level) => {
+      const { config, queues: all, executing, inUse } = level;
+      return config.exempt
         ? [[config.name, ...Array.from({ length: 8 }, () => '<none>')]]
-        : all.map(({ waiting, served }, at) => {
+        : all.map(({ waiting }, at) => {
             const present = waiting.filter(({ state }) => state === 'waiting');
             return [
               config.name,
@@ -72,13 +73,13 @@ function queues(seats: Seats<WaitingRequest>): Cell[][] {
               // Seats are counted by level: they are one queue's no more once they are taken.
               at === 0 ? executing : 0,
               at === 0 ? inUse : 0,
-              `${served.toFixed(8)}ss`,
+              `${level.servedTo(present[0]?.flow ?? '').toFixed(8)}ss`,
               sum(present, ({ work }) => work.initialSeats),
               sum(present, ({ work }) => Math.max(work.initialSeats, work.finalSeats)),
               `${sum(present, ({ work }) => work.initialSeats + (work.finalSeats * work.additionalLatencyMs) / 1000).toFixed(8)}ss`,
             ];
-          }),
-    ),
+          });
+    }),
   ];
 }
 

@@ -34,7 +34,11 @@ export function estimateWork(catalog: Catalog, { info, query }: ApiRequest, nomi
     const initialSeats = Math.min(limit, Math.max(1, Math.ceil(objects / objectsPerSeat)));
     return { ...oneSeat, initialSeats };
   }
-  const watchers = cache.watcherCount;
+  // Watchers of other namespaces hear nothing of it.
+  const watchers = cache.watchersOf(
+    info.namespace,
+    info.namespace === '' ? info.name : `${info.namespace}/${info.name}`,
+  );
   if (watchers < watchesPerSeat) return oneSeat;
   const wanted = Math.ceil(watchers / watchesPerSeat);
   const finalSeats = Math.min(limit, wanted);

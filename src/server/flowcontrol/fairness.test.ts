@@ -42,7 +42,7 @@ test('seats are lent to levels that want them, and come back when their owners w
   assert.equal(a.current, 5);
   assert.equal(occupy(seats, a, 100, 80_000), 5);
   // a wants more than it keeps: its own ten are its own again.
-  const ticket: Ticket = { seats: 5, state: 'waiting', start: () => undefined };
+  const ticket: Ticket = { seats: 5, flow: 'x', state: 'waiting', start: () => undefined };
   assert.equal(a.enqueue(ticket, hand('x')), 1);
   seats.note(a, 80_000);
   seats.rebalance(90_000);
@@ -88,7 +88,7 @@ test('flows take turns: one that floods does not starve one that does not', () =
   const level = seats.levels.get('a')!;
   const order: string[] = [];
   const enter = (flow: string): boolean => {
-    const ticket: Ticket = { seats: 1, state: 'waiting', start: () => order.push(flow) };
+    const ticket: Ticket = { seats: 1, flow, state: 'waiting', start: () => order.push(flow) };
     return level.enqueue(ticket, hand(flow)) !== undefined;
   };
   assert.equal(occupy(seats, level, 5), 1);
@@ -96,13 +96,13 @@ test('flows take turns: one that floods does not starve one that does not', () =
   for (let sent = 0; sent < 50; sent++) if (enter('flood')) taken++;
   assert.equal(taken, 20, 'a hand of two queues of ten');
   assert.ok(enter('quiet'));
-  for (let done = 0; done < 4; done++) {
+  for (let done = 0; done < 2; done++) {
     seats.leave(level, 1, 0);
     const found = seats.next()!;
     found.take();
     seats.start(level, found.ticket, 0);
   }
-  assert.ok(order.includes('quiet'), order.join(' '));
+  assert.ok(order.includes('quiet'), `one flow fills two queues and gets one turn in two: ${order.join(' ')}`);
 });
 
 test('levels take turns by the work that they had, and one that comes late has no claim on the past', () => {
@@ -111,7 +111,7 @@ test('levels take turns by the work that they had, and one that comes late has n
   const [a, b] = [seats.levels.get('a')!, seats.levels.get('b')!];
   const enter = (level: Level): void => {
     seats.wake(level);
-    level.enqueue({ seats: 1, state: 'waiting', start: () => undefined }, hand('x'));
+    level.enqueue({ seats: 1, flow: 'x', state: 'waiting', start: () => undefined }, hand('x'));
   };
   const order: string[] = [];
   const serve = (): void => {
@@ -133,7 +133,7 @@ test('what is given up is not started, and its place is free', () => {
   seats.configure([config('a')], 0);
   const level = seats.levels.get('a')!;
   occupy(seats, level, 1);
-  const ticket: Ticket = { seats: 1, state: 'waiting', start: () => assert.fail('started') };
+  const ticket: Ticket = { seats: 1, flow: 'x', state: 'waiting', start: () => assert.fail('started') };
   assert.equal(level.enqueue(ticket, hand('x')), 1);
   seats.giveUp(level, ticket, 0);
   seats.leave(level, 1, 0);
@@ -147,7 +147,7 @@ test('who waits in a level that changes is let in, and what it holds is not forg
   const level = seats.levels.get('a')!;
   occupy(seats, level, 1);
   let started = 0;
-  level.enqueue({ seats: 1, state: 'waiting', start: () => started++ }, hand('x'));
+  level.enqueue({ seats: 1, flow: 'x', state: 'waiting', start: () => started++ }, hand('x'));
   seats.configure([config('a', { shares: 5 })], 1);
   assert.equal(started, 1);
   assert.ok(seats.isLeaving(level));

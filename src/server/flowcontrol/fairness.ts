@@ -40,13 +40,17 @@ const rememberLimit = 1000;
  * One thread serves all: while somebody's requests fill a turn of the event loop nobody else is heard, however many seats are free.
  * After so much work in one turn further requests wait in their queues for the next, and are taken in fair order.
  */
-const turnBudgetMs = 2;
+const turnBudgetMs = 0.25;
+/** A flow that has the server to itself for so long needs no turns, which cost a little. */
+const contendedMs = 500;
 
 interface Flow {
   readonly schema: string;
   readonly schemaUid: string;
   readonly level: Level<WaitingRequest>;
   readonly distinguisher: string;
+  /** What is fair is fair between these. */
+  readonly id: string;
   readonly hand: readonly number[];
   readonly counts: FlowCounts | undefined;
 }
@@ -142,6 +146,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
       schemaUid: schema.metadata.uid ?? '',
       level,
       distinguisher: of,
+      id: `${schema.metadata.name}/${of}`,
       hand:
         queuing === undefined ? [] : handOf(hashOf(`${schema.metadata.name}/${of}`), queuing.queues, queuing.handSize),
       counts: counted?.of(schema.metadata.name, name),
@@ -196,6 +201,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
       const ticket: WaitingRequest = {
         seats: count,
         state: 'waiting',
+        flow: flow.id,
         schema: flow.schema,
         distinguisher: flow.distinguisher,
         arrivedMs: request.arrivedMs,
@@ -229,6 +235,19 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     counts?.executing.add(1);
     counts?.executingSeats.add(count);
     held.set(request, { flow, work, seats: count, startedAt: now() });
+  }
+
+  let lastFlow = '';
+  let contendedUntil = Number.NEGATIVE_INFINITY;
+
+  /** Whether the turn is used up and somebody else may want the next. */
+  function mustWait({ id }: Flow): boolean {
+    const at = now();
+    if (id !== lastFlow) {
+      lastFlow = id;
+      contendedUntil = at + contendedMs;
+    }
+    return at < contendedUntil && (seats.waiting > 0 || turn.isSpent());
   }
 
   let isPumping = false;
@@ -275,7 +294,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
         counts?.estimated.observe(count);
         const { exempt, queuing } = level.config;
         const isFree = level.waiting === 0 && level.hasRoom(count);
-        if (exempt || (isFree && (queuing === undefined || (!turn.isSpent() && seats.waiting === 0)))) {
+        if (exempt || (isFree && (queuing === undefined || !mustWait(flow)))) {
           seats.enter(level, count, now());
           accept(request, flow, work, count);
           return undefined;

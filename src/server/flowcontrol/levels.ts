@@ -17,6 +17,8 @@ export interface LevelConfig {
 
 export interface Ticket {
   readonly seats: number;
+  /** Turns are fair between these, however many queues one of them fills. */
+  readonly flow: string;
   /** Called when the seats are its own. */
   readonly start: () => void;
   state: 'waiting' | 'running' | 'gone';
@@ -24,9 +26,9 @@ export interface Ticket {
 
 interface Queue<T extends Ticket> {
   readonly waiting: T[];
-  /** Work handed out so far, on the level's scale: the smallest is served next. */
-  served: number;
 }
+
+const flowsRemembered = 1000;
 
 export class Level<T extends Ticket = Ticket> {
   readonly config: LevelConfig;
@@ -48,12 +50,14 @@ export class Level<T extends Ticket = Ticket> {
   served = 0;
   readonly demand: Demand;
   readonly queues: Queue<T>[];
+  /** Work handed out to flows so far, on the level's scale: the smallest is served next. */
+  readonly #flows = new Map<string, number>();
   #now = 0;
 
   constructor(config: LevelConfig, nowMs: number) {
     this.config = config;
     this.demand = new Demand(nowMs);
-    this.queues = Array.from({ length: config.queuing?.queues ?? 0 }, () => ({ waiting: [], served: 0 }));
+    this.queues = Array.from({ length: config.queuing?.queues ?? 0 }, () => ({ waiting: [] }));
   }
 
   get minimum(): number {
@@ -82,8 +86,6 @@ export class Level<T extends Ticket = Ticket> {
       if (best === undefined || queue.waiting.length < best.waiting.length) best = queue;
     }
     if (best === undefined || best.waiting.length >= queuing.lengthLimit) return undefined;
-    // A queue that was empty has no claim on the past.
-    if (best.waiting.length === 0) best.served = Math.max(best.served, this.#now);
     best.waiting.push(ticket);
     this.waiting++;
     this.waitingSeats += ticket.seats;
@@ -93,9 +95,16 @@ export class Level<T extends Ticket = Ticket> {
   /** The next in fair order, left in its queue. */
   next(): { readonly ticket: T; take(): (work: number) => void } | undefined {
     let best: Queue<T> | undefined;
+    let least = Number.POSITIVE_INFINITY;
     for (const queue of this.queues) {
       while (queue.waiting[0]?.state === 'gone') queue.waiting.shift();
-      if (queue.waiting.length > 0 && (best === undefined || queue.served < best.served)) best = queue;
+      const [head] = queue.waiting;
+      if (head === undefined) continue;
+      const served = this.servedTo(head.flow);
+      if (served < least) {
+        least = served;
+        best = queue;
+      }
     }
     const queue = best;
     if (queue === undefined) return undefined;
@@ -105,15 +114,26 @@ export class Level<T extends Ticket = Ticket> {
       /** Out of its queue, which is told afterwards how much work it was. */
       take: () => {
         queue.waiting.shift();
-        this.#now = queue.served;
-        queue.served += ticket.seats;
+        this.#now = Math.max(this.#now, least);
         this.waiting--;
         this.waitingSeats -= ticket.seats;
-        return (work) => {
-          queue.served += work;
-        };
+        this.#charge(ticket.flow, ticket.seats);
+        return (work) => this.#charge(ticket.flow, work);
       },
     };
+  }
+
+  /** A flow that was quiet has no claim on the past. */
+  servedTo(flow: string): number {
+    return Math.max(this.#now, this.#flows.get(flow) ?? 0);
+  }
+
+  #charge(flow: string, work: number): void {
+    const served = this.servedTo(flow) + work;
+    if (this.#flows.size >= flowsRemembered && !this.#flows.has(flow))
+      for (const [known, at] of this.#flows) if (at <= this.#now) this.#flows.delete(known);
+    // So many at once, all ahead: those who come now begin like those who were quiet.
+    if (this.#flows.size < flowsRemembered || this.#flows.has(flow)) this.#flows.set(flow, served);
   }
 }
 

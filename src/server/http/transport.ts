@@ -5,7 +5,7 @@ import { StatusError, statusError } from '../../api/status-error.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
-import { Turn } from '../../base/turn.ts';
+import { Turn, TurnQueue } from '../../base/turn.ts';
 import { BodyCut, BodyTooLarge } from '../../wire/http-exchange.ts';
 import type { AnswerStream, HttpExchange, RequestHeaders } from '../../wire/http-exchange.ts';
 import { statusAnswer } from '../pipeline.ts';
@@ -159,6 +159,8 @@ export function httpTransport(
   const strict = strictTransportSecurity.join('; ');
   const origins = corsAllowedOrigins.length === 0 ? undefined : cors(corsAllowedOrigins);
   const open = new Set<() => void>();
+  /** Long beginnings of many watches are sent a little at a time. */
+  const drains = new TurnQueue(1, () => clock.monotonic());
   const told = pipeline.watchers.filter((watcher) => watcher.sent !== undefined);
   let isFinishing = false;
   let isTurningAway = false;
@@ -294,8 +296,8 @@ export function httpTransport(
       error: (status) => void stream.write(errorFrame(status, form)),
       end: () => stream.end(),
     };
-    stream.onDrain(() => run.drained());
-    run.start(sink);
+    stream.onDrain(() => drains.run(() => stream.together(() => run.drained())));
+    stream.together(() => run.start(sink));
     if (endsLong || exchange.closed) run.stop();
   }
 
