@@ -19,7 +19,7 @@ use kube::{
     runtime::{
         WatchStreamExt,
         controller::{Action, Controller},
-        finalizer::{Event, finalizer},
+        finalizer::{self, Event, finalizer},
         reflector,
         wait::{await_condition, conditions},
         watcher,
@@ -124,7 +124,7 @@ async fn reflectors(client: Client) -> Result<()> {
     Ok(())
 }
 
-async fn reconcile(cog: Arc<Cog>, client: Arc<Client>) -> Result<Action, Arc<anyhow::Error>> {
+async fn reconcile(cog: Arc<Cog>, client: Arc<Client>) -> Result<Action, finalizer::Error<kube::Error>> {
     let cogs: Api<Cog> = Api::namespaced((*client).clone(), NAMESPACE);
     finalizer(&cogs, "rust.k8ts.test/cleanup", cog, |event| async {
         if let Event::Apply(cog) = event {
@@ -141,7 +141,6 @@ async fn reconcile(cog: Arc<Cog>, client: Arc<Client>) -> Result<Action, Arc<any
         Ok::<_, kube::Error>(Action::await_change())
     })
     .await
-    .map_err(|error| Arc::new(anyhow::anyhow!("{error:?}")))
 }
 
 async fn controls(client: Client) -> Result<()> {
@@ -208,7 +207,7 @@ async fn workloads(client: Client) -> Result<()> {
     }
     let accounts: Api<ServiceAccount> = Api::namespaced(client, NAMESPACE);
     let token = accounts.create_token_request("default", &PostParams::default(), &Default::default()).await?;
-    ensure!(token.status.context("no status")?.token.starts_with("ey"));
+    ensure!(token.status.and_then(|status| status.token).is_some_and(|token| token.starts_with("ey")));
     Ok(())
 }
 
