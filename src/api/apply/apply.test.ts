@@ -243,3 +243,51 @@ test('claims in another version are compared in that version, and dropped when i
     ],
   );
 });
+
+test('what is applied counts as it was sent: null and emptiness conflict where a value is owned as a whole', () => {
+  const context = { schema: schemaOf('storage.k8s.io/v1', 'CSIDriver')!, apiVersion: 'storage.k8s.io/v1', nowMs: 0 };
+  const driver = (spec: object): object => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: 'd' },
+    spec,
+  });
+  const live = stored({
+    ...context,
+    live: undefined,
+    applied: driver({ tokenRequests: [{ audience: 'a' }], requiresRepublish: true }),
+    manager: 'one',
+  });
+  for (const spec of [{ tokenRequests: [] }, { tokenRequests: null }, { requiresRepublish: null }])
+    assert.throws(
+      () => stored({ ...context, live, applied: driver(spec), manager: 'two' }),
+      (error) => isStatusError(error, 'Conflict'),
+      JSON.stringify(spec),
+    );
+  // Of lists that are merged by item nothing is taken away.
+  const services = { schema: schemaOf('v1', 'Service')!, apiVersion: 'v1', nowMs: 0 };
+  const service = (spec: object): object => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec });
+  const base = stored({ ...services, live: undefined, applied: service({ ports: [{ port: 1 }] }), manager: 'one' });
+  assert.doesNotThrow(() => stored({ ...services, live: base, applied: service({ ports: [] }), manager: 'two' }));
+});
+
+test('an item of an associative list says who it is, unless its key has a default', () => {
+  const apply = (kind: string, rest: object): unknown =>
+    applyConfiguration({
+      schema: schemaOf('v1', kind)!,
+      apiVersion: 'v1',
+      nowMs: 0,
+      live: undefined,
+      applied: { apiVersion: 'v1', kind, metadata: { name: 'a' }, ...rest },
+      manager: 'm',
+      force: false,
+      kind,
+    });
+  assert.throws(
+    () => apply('ServiceAccount', { secrets: [{}] }),
+    (error) => isStatusError(error, 'BadRequest'),
+  );
+  assert.doesNotThrow(() => apply('ServiceAccount', { imagePullSecrets: [{}] }));
+  assert.doesNotThrow(() => apply('Pod', { spec: { containers: [{ image: 'i' }] } }));
+  assert.throws(() => apply('Pod', { kind: 'Service' }), /invalid object type/);
+});

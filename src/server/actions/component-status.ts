@@ -8,6 +8,7 @@ import type { Callout } from '../callout.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Served } from '../served/served.ts';
+import { checkListQuery } from '../verbs/read.ts';
 import { selectionOf } from '../verbs/selection.ts';
 
 /** By component name: answers with what it says of itself; rejects when it is not well. */
@@ -55,6 +56,7 @@ export function componentStatusAction(checks: ComponentChecks): Action {
   async function list(request: ApiRequest, served: Served): Promise<ApiAnswer> {
     deprecated(request, served);
     const { matches, scope } = selectionOf(request, served);
+    checkListQuery(request.query);
     const found = await Promise.all(Object.entries(checks).map(([name, check]) => statusOf(name, check)));
     const entries = found
       .map((object) => Entry.of(object.metadata.name, 0, object))

@@ -15,7 +15,7 @@ import type { Attributes } from '../authz/authorizer.ts';
 import type { UserInfo } from '../request.ts';
 
 /** What is wrong with the question. `whose`: whose access is asked about. */
-export function checkSpec(spec: SubjectAccessReviewSpec, whose: string, namespace: string): FieldError[] {
+export function checkSpec(spec: SubjectAccessReviewSpec, whose: string): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceAttributes, nonResourceAttributes } = spec;
   if ((resourceAttributes === undefined) === (nonResourceAttributes === undefined))
@@ -42,20 +42,27 @@ export function checkSpec(spec: SubjectAccessReviewSpec, whose: string, namespac
       );
     if (selector !== undefined) errors.push(...checkRequirements(`spec.resourceAttributes.${kind}`, kind, selector));
   }
-  if (whose === 'local') {
-    if (resourceAttributes !== undefined && (resourceAttributes.namespace ?? '') !== namespace)
-      errors.push(
-        fieldError.invalid(
-          'spec.resourceAttributes.namespace',
-          resourceAttributes.namespace ?? '',
-          'must match metadata.namespace',
-        ),
-      );
-    if (nonResourceAttributes !== undefined)
-      errors.push(
-        fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
-      );
-  }
+  return errors;
+}
+
+/** What is wrong with a question that must be about one namespace. */
+export function checkLocal(
+  { resourceAttributes, nonResourceAttributes }: SubjectAccessReviewSpec,
+  namespace: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  if (resourceAttributes !== undefined && (resourceAttributes.namespace ?? '') !== namespace)
+    errors.push(
+      fieldError.invalid(
+        'spec.resourceAttributes.namespace',
+        resourceAttributes.namespace ?? '',
+        'must match metadata.namespace',
+      ),
+    );
+  if (nonResourceAttributes !== undefined)
+    errors.push(
+      fieldError.invalid('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request'),
+    );
   return errors;
 }
 

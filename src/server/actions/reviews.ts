@@ -17,7 +17,7 @@ import { reasonOf } from '../stages/authorize.ts';
 import { writeContext } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
-import { attributesOf, checkSpec, evaluationError } from './review-questions.ts';
+import { attributesOf, checkLocal, checkSpec, evaluationError } from './review-questions.ts';
 
 const authentication = 'authentication.k8s.io';
 const authorization = 'authorization.k8s.io';
@@ -118,11 +118,15 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
     const { review, managedFields } = await noted<SubjectAccessReview>(request, served);
     const spec = (review.spec ??= {} as SubjectAccessReviewSpec);
     const { namespace } = request.info;
-    const errors = checkSpec(spec, whose, namespace);
+    const place = review.metadata.namespace ?? '';
+    if (whose === 'local' && place !== '' && place !== namespace)
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    const errors = checkSpec(spec, whose);
     const isBare = Object.entries(review.metadata).every(
       ([field, value]) => value === undefined || (whose === 'local' && field === 'namespace' && value === namespace),
     );
     if (!isBare) errors.push(fieldError.invalid('metadata', review.metadata, 'must be empty'));
+    if (whose === 'local') errors.push(...checkLocal(spec, namespace));
     // Upstream names neither the kind nor the object here.
     if (errors.length > 0) throw withoutKind(invalid(served.resource, '', errors));
     const user: UserInfo =

@@ -60,7 +60,7 @@ export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlu
 
   async function checkBinding(request: AdmissionRequest, parts: Parts): Promise<void> {
     const { plural } = request.served.resource;
-    const { roleRef } = request.object as unknown as RoleBinding;
+    const { roleRef = {} as RoleBinding['roleRef'] } = request.object as unknown as RoleBinding;
     if (onlyCollects(request)) return;
     const isCluster = roleRef.kind === 'ClusterRole';
     const roles = isCluster ? 'clusterroles' : 'roles';
@@ -73,7 +73,8 @@ export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlu
 
   return {
     name: 'RoleEscalation',
-    async validate(request, parts) {
+    // Last of those that may change it, and before its kind's rules, as upstream has it.
+    async admit(request, parts) {
       const { resource } = request.served;
       if (resource.group !== group || (request.operation !== 'CREATE' && request.operation !== 'UPDATE')) return;
       if (resource.plural === 'roles' || resource.plural === 'clusterroles') await checkRole(request);

@@ -124,8 +124,10 @@ export function encodeList(
           listEnd,
         ),
       };
+    // A list that upstream never began to fill.
+    const none = form.as === 'PartialObjectMetadataList' && count === 0;
     const items = Array.from({ length: count }, (_, at) => item(at));
-    return { contentType, body: encodeValue({ ...head, [field]: items }, form) };
+    return { contentType, body: encodeValue({ ...head, [field]: none ? null : items }, form) };
   }
   const head = { kind: resource.listKind ?? `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
   if (form.media === 'protobuf' && !served.custom) {

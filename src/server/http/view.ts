@@ -82,7 +82,7 @@ function row(
   return {
     cells,
     ...(conditions.length > 0 && { conditions }),
-    object: include === 'None' ? null : include === 'Object' ? object : partial(object, form.asVersion),
+    object: include === 'None' ? null : include === 'Object' ? object : partial(seen, form.asVersion),
   };
 }
 
@@ -131,7 +131,7 @@ export function objectView(
   { columns, bookmark }: { readonly columns: boolean; readonly bookmark: boolean } = { columns: true, bookmark: false },
 ): object {
   const shown = entry === undefined || bookmark ? object : (versionView(entry, served) as Frozen<KubeObject>);
-  if (form.as === 'PartialObjectMetadata') return partial(shown, form.asVersion);
+  if (form.as === 'PartialObjectMetadata') return partial(served.custom ? shown : object, form.asVersion);
   if (form.as === 'PartialObjectMetadataList') throw notAcceptable();
   return {
     kind: 'Table',
@@ -166,7 +166,7 @@ export function listView(
       head: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
       field: 'items',
       count: entries.length,
-      item: (at) => partial(shown(entries[at]!), form.asVersion),
+      item: (at) => partial(served.custom ? shown(entries[at]!) : entries[at]!.object, form.asVersion),
     };
   const { rowOrder } = served.collection?.storage ?? served.resource;
   const sorted = rowOrder === undefined ? entries : [...entries].sort((a, b) => rowOrder(a.object, b.object));

@@ -118,6 +118,14 @@ async function listConverted(parts: Parts, request: ApiRequest, served: Served):
   return answer;
 }
 
+/** For kinds that are listed without being stored. What a version of them would be is not asked. */
+export function checkListQuery(query: URLSearchParams): void {
+  wholeNumber(query, 'limit');
+  wholeNumber(query, 'timeoutSeconds');
+  const version = query.get('resourceVersion') ?? '';
+  checkListOptions(query, /^\d+$/.test(version) ? Number(version) : undefined, '');
+}
+
 function checkListOptions(query: URLSearchParams, revision: number | undefined, token: string): void {
   const match = query.get('resourceVersionMatch') ?? '';
   const errors: FieldError[] = [];

@@ -149,6 +149,9 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
       if (!named) throw badRequest('name must be provided');
       if (named !== name)
         throw badRequest(`the name of the object (${named}) does not match the name on the URL (${name})`);
+      const place = wanted.metadata.namespace ?? '';
+      if (place !== '' && place !== request.info.namespace)
+        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
       const version = wanted.metadata.resourceVersion ?? '';
       if (version !== '' && version !== String(entry.revision))
         throw statusError(

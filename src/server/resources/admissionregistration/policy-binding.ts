@@ -49,7 +49,7 @@ function binding<T extends Binding>(ref: ResourceRef<T>, validating: boolean): R
     },
     prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
     validate: (obj) => validate(plain(obj), validating).list,
-    place: requiredLast('spec.policyName'),
+    place: requiredLast(/^spec\.(policyName|validationActions)$/),
     columns: [
       nameColumn,
       { name: 'PolicyName', type: 'string', cell: (obj) => plain(obj).spec.policyName ?? '' },

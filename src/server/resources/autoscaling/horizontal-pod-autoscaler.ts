@@ -8,6 +8,7 @@ import type {
 } from '../../../api/generated/autoscaling.v2.ts';
 import { autoscalingV1HorizontalPodAutoscalers, horizontalPodAutoscalers } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
 import type { Resource } from '../../resource.ts';
@@ -121,6 +122,10 @@ const columns: readonly Column<Hpa>[] = [
   ageColumn,
 ];
 
+/** What is declared of the greatest number comes last. */
+const place = ({ field, reason, message }: FieldError): number =>
+  Number(field === 'spec.maxReplicas' && (reason === 'FieldValueRequired' || message.endsWith(' 1')));
+
 const strategy = specStrategy<Hpa>(() => ({ desiredReplicas: 0 }) as Hpa['status']);
 
 export const horizontalPodAutoscaler = defineResource<Hpa>(horizontalPodAutoscalers, {
@@ -130,6 +135,7 @@ export const horizontalPodAutoscaler = defineResource<Hpa>(horizontalPodAutoscal
   ...strategy,
   applyDefaults,
   validate: (obj) => validate(obj).list,
+  place,
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => validate(next, prev).list,
   columns,
@@ -175,6 +181,7 @@ export const horizontalPodAutoscalerV1 = defineResource<HpaV1>(autoscalingV1Hori
       strategy.prepareForUpdate?.(hpa, fromV1(prev) as Frozen<Hpa>, context);
     }),
   validate: (obj) => validate(fromV1(obj) as Frozen<Hpa>).list,
+  place,
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => validate(fromV1(next) as Frozen<Hpa>, fromV1(prev) as Frozen<Hpa>).list,
   columns: columns.map((column) => ({

@@ -47,7 +47,6 @@ export function validateHpaSpec(
 ): void {
   const { minReplicas, maxReplicas = 0, metrics = [] } = spec;
   problems.notNegative('spec.minReplicas', minReplicas);
-  if (maxReplicas < 1) problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than 0');
   if (minReplicas !== undefined && maxReplicas < minReplicas)
     problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
   validateReference(problems, 'spec.scaleTargetRef', spec.scaleTargetRef, {
@@ -56,9 +55,12 @@ export function validateHpaSpec(
   metrics.forEach((metric, at) => validateMetric(problems, `spec.metrics[${at}]`, metric));
   const fromZero = metrics.some(({ type }) => type === 'Object' || type === 'External');
   if (minReplicas === 0 && !fromZero)
-    problems.required('spec.metrics', 'must specify at least one Object or External metric to scale to zero');
+    problems.forbidden('spec.metrics', 'must specify at least one Object or External metric to scale to zero');
   if (spec.behavior?.scaleUp) validateRules(problems, 'spec.behavior.scaleUp', spec.behavior.scaleUp);
   if (spec.behavior?.scaleDown) validateRules(problems, 'spec.behavior.scaleDown', spec.behavior.scaleDown);
+  // Declared by upstream, so told last.
+  if (maxReplicas === 0) problems.required('spec.maxReplicas');
+  else if (maxReplicas < 1) problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to 1');
 }
 
 type Source = 'object' | 'external' | 'pods' | 'resource' | 'containerResource';

@@ -107,18 +107,23 @@ const maxListed = 1_000_000;
 
 /** "0,2-4" as numbers below `completions`; undefined for what is no ascending list of intervals. */
 export function indexesOf(text: string, completions: number): number[] | undefined {
-  if (text === '') return [];
   const indexes: number[] = [];
+  return readIndexes(text, completions, indexes) ? indexes : undefined;
+}
+
+/** Adds what can be read to `indexes`; false where that is not all. */
+export function readIndexes(text: string, completions: number, indexes: number[]): boolean {
+  if (text === '') return true;
   let last = -1;
   for (const part of text.split(',')) {
     const match = /^(0|[1-9]\d{0,9})(?:-([1-9]\d{0,9}))?$/.exec(part);
-    if (match === null) return undefined;
+    if (match === null) return false;
     const from = Number(match[1]);
     const to = match[2] === undefined ? from : Number(match[2]);
-    if (from <= last || to >= completions || (match[2] !== undefined && to <= from)) return undefined;
-    if (indexes.length + to - from > maxListed) return undefined;
+    if (from <= last || to >= completions || (match[2] !== undefined && to <= from)) return false;
+    if (indexes.length + to - from > maxListed) return false;
     for (let index = from; index <= to; index++) indexes.push(index);
     last = to;
   }
-  return indexes;
+  return true;
 }

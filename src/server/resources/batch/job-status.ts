@@ -2,7 +2,7 @@
 import type { Job, JobStatus } from '../../../api/generated/batch.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
-import { indexesOf } from './job-policies.ts';
+import { readIndexes } from './job-policies.ts';
 
 type Status = Frozen<JobStatus>;
 
@@ -70,19 +70,19 @@ function validateFinish(problems: Problems, status: Status, suspended: boolean):
 
 function validateIndexes(problems: Problems, status: Status, job: Frozen<Job>): void {
   const { completedIndexes, failedIndexes } = status;
-  const { completionMode, completions = 0, backoffLimitPerIndex } = job.spec ?? {};
-  const indexed = completionMode === 'Indexed';
-  const completed = completedIndexes ? indexesOf(completedIndexes, completions) : [];
-  const failed = failedIndexes ? indexesOf(failedIndexes, completions) : [];
-  if (indexed && completed === undefined)
+  const { completionMode, completions = Number.POSITIVE_INFINITY, backoffLimitPerIndex } = job.spec ?? {};
+  const completed: number[] = [];
+  const failed: number[] = [];
+  if (!readIndexes(completedIndexes ?? '', completions, completed))
     problems.invalid('status.completedIndexes', completedIndexes, 'must be ascending intervals of indexes');
-  if (indexed && failed === undefined && backoffLimitPerIndex !== undefined)
+  if (!readIndexes(failedIndexes ?? '', completions, failed) && backoffLimitPerIndex !== undefined)
     problems.invalid('status.failedIndexes', failedIndexes, 'must be ascending intervals of indexes');
-  if (completedIndexes && !indexed)
+  if (completedIndexes && completionMode !== 'Indexed')
     problems.invalid('status.completedIndexes', completedIndexes, 'cannot set for a non-indexed job');
   if (failedIndexes !== undefined && backoffLimitPerIndex === undefined)
     problems.invalid('status.failedIndexes', failedIndexes, 'cannot set without backoffLimitPerIndex');
-  if (failed?.some((index) => completed?.includes(index)))
+  // Also of what could be read only in part.
+  if (failed.some((index) => completed.includes(index)))
     problems.invalid('status.failedIndexes', failedIndexes, 'failedIndexes and completedIndexes overlap');
 }
 

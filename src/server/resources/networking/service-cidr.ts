@@ -12,8 +12,9 @@ function validateRanges(problems: Problems, ranges: readonly string[]): void {
   const path = 'spec.cidrs';
   if (ranges.length === 0) return problems.required(path, 'at least one CIDR required');
   if (ranges.length > 2) return problems.invalid(path, ranges, 'may only hold up to 2 values');
+  const before = problems.count;
   ranges.forEach((range, at) => validateCanonicalCidr(problems, `${path}[${at}]`, range));
-  if (ranges.length === 2 && isIPv6Range(ranges[0]!) === isIPv6Range(ranges[1]!))
+  if (problems.count === before && ranges.length === 2 && isIPv6Range(ranges[0]!) === isIPv6Range(ranges[1]!))
     problems.invalid(path, ranges, 'may specify no more than one range of each IP family');
 }
 

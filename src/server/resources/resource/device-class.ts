@@ -2,6 +2,7 @@
 import type { DeviceClass } from '../../../api/generated/resource.v1.ts';
 import { deviceClasses } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import { extendedResourceProblems } from '../../../api/validation/resource-names.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
@@ -23,11 +24,18 @@ function validate({ spec }: Frozen<DeviceClass>, prev?: Frozen<DeviceClass>): Fi
   return found;
 }
 
+/** The name is declared as well, and told before the rest of what is. */
+function place({ field, reason }: FieldError): number {
+  if (field === 'metadata.name') return 1;
+  return field === 'spec.extendedResourceName' || reason === 'FieldValueTooMany' ? 2 : 0;
+}
+
 export const deviceClass = defineResource<DeviceClass>(deviceClasses, {
   prepareForCreate(obj) {
     obj.metadata.generation = 1;
   },
   prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
+  place,
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => validate(next, prev).list,

@@ -118,7 +118,7 @@ export const resourceClaimTemplate = defineResource<ResourceClaimTemplate>(resou
   prepareForUpdate: (next) => dropDisabled(next.spec?.spec?.devices),
   validate: (obj) => validateTemplate(obj).list,
   validateUpdateAlone: true,
-  validateUpdate: (next, prev) => immutableSpec(next, prev).list,
+  validateUpdate: (next, prev) => [...validateTemplate(next).list, ...immutableSpec(next, prev).list],
   columns: [nameColumn, ageColumn],
   deleteReturnsObject: true,
 });

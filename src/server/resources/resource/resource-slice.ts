@@ -1,6 +1,7 @@
 // Owns the kind ResourceSlice.
 import type { ResourceSlice, ResourceSliceSpec } from '../../../api/generated/resource.v1.ts';
 import { resourceSlices } from '../../../api/generated/resources.ts';
+import { quoteText } from '../../../api/field-error.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { subdomainName } from '../../../api/validation/formats.ts';
 import { validateNodeSelector } from '../../../api/validation/node-selector.ts';
@@ -102,6 +103,12 @@ function dropDisabled({ spec }: ResourceSlice): void {
   }
 }
 
+function driverWarnings(driver = ''): string[] {
+  return driver === driver.toLowerCase()
+    ? []
+    : [`spec.driver: driver names should be lowercase; ${quoteText(driver)} contains uppercase characters`];
+}
+
 export const resourceSlice = defineResource<ResourceSlice>(resourceSlices, {
   applyDefaults({ spec }, nowMs) {
     for (const { taints } of spec?.devices ?? []) for (const taint of taints ?? []) fillTimeAdded(taint, nowMs);
@@ -117,6 +124,7 @@ export const resourceSlice = defineResource<ResourceSlice>(resourceSlices, {
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,
   validateUpdate: (next, prev) => validate(next, prev).list,
+  warnings: ({ spec }) => driverWarnings(spec.driver),
   selectable: {
     'spec.nodeName': ({ spec }) => spec.nodeName ?? '',
     'spec.driver': ({ spec }) => spec.driver,
