@@ -106,7 +106,7 @@ export function validateSuccessPolicy(problems: Problems, path: string, spec: Fr
 const maxListed = 1_000_000;
 
 /** "0,2-4" as numbers below `completions`; undefined for what is no ascending list of intervals. */
-export function indexesOf(text: string, completions: number): number[] | undefined {
+function indexesOf(text: string, completions: number): number[] | undefined {
   const indexes: number[] = [];
   return readIndexes(text, completions, indexes) ? indexes : undefined;
 }
