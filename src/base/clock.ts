@@ -1,4 +1,5 @@
 // Owns time as an input: every component takes a Clock and never reads the ambient one.
+import { Turn } from './turn.ts';
 
 /** A pending timer; `cancel` is idempotent and safe after it fired. */
 export interface Timer {
@@ -12,7 +13,11 @@ export interface Clock {
   monotonic(): number;
   /** Calls `fire` once after `delayMs` (≥ 0). A timer never keeps the process alive by itself. */
   after(delayMs: number, fire: () => void): Timer;
+  /** Resolves when this turn of the event loop is over (see `Turn`). Absent where time waits for all that can be done at once. */
+  turn?(): Promise<void>;
 }
+
+const turns = new Turn();
 
 /** The longest delay that a Node timer takes. */
 const maxDelayMs = 2 ** 31 - 1;
@@ -20,6 +25,7 @@ const maxDelayMs = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  turn: () => turns.over(),
   after(delayMs, fire) {
     if (delayMs > maxDelayMs) {
       const start = performance.now();

@@ -48,10 +48,15 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
   }
 
   async function answerTo(request: TransportRequest): Promise<ApiAnswer> {
+    // Writes that are asked for in one turn of the event loop go on together.
+    if (request.method !== 'GET') await clock.turn?.();
     request.signal?.throwIfAborted();
     const answer = await pipeline.tryHandle(requestOf(request));
-    if (answer.type === 'object' && answer.code >= 400) throw new StatusError(answer.object as Status);
-    if (answer.type === 'bytes' && answer.code >= 400) throw plainFailure(answer.code, text(answer.body));
+    const isFailure = (answer.type === 'object' || answer.type === 'bytes') && answer.code >= 400;
+    // Who has cancelled hears of that, not of what came of it.
+    if (isFailure) request.signal?.throwIfAborted();
+    if (answer.type === 'object' && isFailure) throw new StatusError(answer.object as Status);
+    if (answer.type === 'bytes' && isFailure) throw plainFailure(answer.code, text(answer.body));
     return answer;
   }
 

@@ -34,6 +34,9 @@ export interface ControllerWorld {
   settle(ms?: number): Promise<void>;
 }
 
+/** So many steps of this length are longer than controllers pause between two looks at one object. */
+const settleStepMs = 5;
+
 export async function withControllers(
   options: ControllerManagerOptions,
   run: (world: ControllerWorld) => Promise<void>,
@@ -65,9 +68,9 @@ export async function withControllers(
         .resource(ref)
         .patch(keyOf(obj as unknown as KubeObject), { type: 'merge', body }, subresource ? { subresource } : {}),
     async settle(ms = 0) {
-      for (let i = 0; i < 40; i++) await clock.advance(1);
+      for (let i = 0; i < 40; i++) await clock.advance(settleStepMs);
       await clock.advance(ms);
-      for (let i = 0; i < 10; i++) await clock.advance(1);
+      for (let i = 0; i < 10; i++) await clock.advance(settleStepMs);
     },
   };
   try {

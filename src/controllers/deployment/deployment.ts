@@ -58,6 +58,7 @@ export function deploymentController(context: ControllerContext): Controller {
   const worker = new DeploymentWorker(context);
   return {
     name: 'deployment-controller',
+    pauseMs: 50,
     watches: worker.watches,
     reconcile: (key, signal) => worker.reconcile(key, signal),
   };

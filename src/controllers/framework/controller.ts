@@ -45,6 +45,11 @@ export interface Controller {
   readonly watches: readonly Watch[];
   /** How many keys at once. Default 5. */
   readonly workers?: number;
+  /**
+   * A key that changes again within so many milliseconds of its reconcile waits until they are over: a crowd of changes is answered
+   * together, the first at once. Default 0.
+   */
+  readonly pauseMs?: number;
   /** Moves the world one step for one key. Throw = again with backoff; TerminalError = not again until something changes. */
   reconcile?(key: ObjectKey, signal: AbortSignal): Promise<Again | undefined>;
   /** For what is driven by time or discovery rather than by one object's changes; runs beside the workers, after the first sync. */
@@ -88,7 +93,11 @@ export async function runController(
   signal: AbortSignal,
 ): Promise<void> {
   const queue = workQueue({ name: controller.name, clock: context.clock, metrics: context.metrics });
-  const wake: Wake = (key, afterMs = 0) => queue.addAfter(keyText(key), afterMs);
+  const pauses = new Pauses(context.clock, controller.pauseMs ?? 0);
+  const wake: Wake = (key, afterMs = 0) => {
+    const text = keyText(key);
+    queue.addAfter(text, Math.max(afterMs, pauses.leftMs(text)));
+  };
   const stops = controller.watches.map((watch) => watch.start(wake));
   const onAbort = () => queue.close();
   signal.addEventListener('abort', onAbort, { once: true });
@@ -98,7 +107,7 @@ export async function runController(
     if (controller.run) group.run(controller.name, (stop) => controller.run!(stop, wake));
     if (controller.reconcile)
       for (let i = 0; i < (controller.workers ?? 5); i++)
-        group.run(controller.name, (stop) => work(controller, queue, context.logger, stop));
+        group.run(controller.name, (stop) => work(controller, queue, pauses, context.logger, stop));
     await group.done;
   } finally {
     queue.close();
@@ -107,9 +116,46 @@ export async function runController(
   }
 }
 
-async function work(controller: Controller, queue: WorkQueue, logger: Logger, signal: AbortSignal): Promise<void> {
+/** When each key was last taken up, as far back as it matters. */
+class Pauses {
+  readonly #clock: Clock;
+  readonly #pauseMs: number;
+  /** In order of time. */
+  readonly #begunMs = new Map<string, number>();
+
+  constructor(clock: Clock, pauseMs: number) {
+    this.#clock = clock;
+    this.#pauseMs = pauseMs;
+  }
+
+  begin(key: string): void {
+    if (this.#pauseMs === 0) return;
+    const nowMs = this.#clock.monotonic();
+    this.#begunMs.delete(key);
+    this.#begunMs.set(key, nowMs);
+    for (const [old, begunMs] of this.#begunMs) {
+      if (nowMs - begunMs < this.#pauseMs) break;
+      this.#begunMs.delete(old);
+    }
+  }
+
+  /** How long the key is still to wait. */
+  leftMs(key: string): number {
+    const begunMs = this.#begunMs.get(key);
+    return begunMs === undefined ? 0 : Math.max(0, begunMs + this.#pauseMs - this.#clock.monotonic());
+  }
+}
+
+async function work(
+  controller: Controller,
+  queue: WorkQueue,
+  pauses: Pauses,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   for (let key = await queue.take(); key !== undefined && !signal.aborted; key = await queue.take()) {
     try {
+      pauses.begin(key);
       const again = await controller.reconcile!(parseKey(key), signal);
       queue.forget(key);
       if (again) queue.addAfter(key, again.afterMs);

@@ -86,6 +86,8 @@ function replicaController<T extends Replicated>(context: ControllerContext, fla
 
   return {
     name: flavour.name,
+    // Each of its pods comes, runs and becomes ready: one status tells of many.
+    pauseMs: 50,
     watches: [self(owners), ownedBy(ref, podCache, adopters)],
     async reconcile(key, signal) {
       const owner = owners.get(key);

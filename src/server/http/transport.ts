@@ -5,7 +5,7 @@ import { StatusError, statusError } from '../../api/status-error.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
-import { Turn, TurnQueue } from '../../base/turn.ts';
+import { TurnQueue } from '../../base/turn.ts';
 import { BodyCut, BodyTooLarge } from '../../wire/http-exchange.ts';
 import type { AnswerStream, HttpExchange, RequestHeaders } from '../../wire/http-exchange.ts';
 import { statusAnswer } from '../pipeline.ts';
@@ -59,18 +59,20 @@ class HttpRequest implements ApiRequest {
   auditId?: string;
   #form: Form | undefined;
   readonly #exchange: HttpExchange;
+  readonly #clock: Clock;
   #body: RequestBody | undefined;
   #abort: AbortController | undefined;
   #expired = false;
 
-  constructor(exchange: HttpExchange, arrivedMs: number) {
+  constructor(exchange: HttpExchange, clock: Clock) {
     this.#exchange = exchange;
+    this.#clock = clock;
     this.method = exchange.method;
     const mark = exchange.url.indexOf('?');
     this.path = mark < 0 ? exchange.url : exchange.url.slice(0, mark);
     this.query = mark < 0 ? noQuery : new URLSearchParams(exchange.url.slice(mark + 1));
     this.headers = exchange.headers;
-    this.arrivedMs = arrivedMs;
+    this.arrivedMs = clock.now();
     this.peer = new HttpPeer(exchange);
     this.info = requestInfo(this.method, this.path, this.query);
   }
@@ -89,7 +91,7 @@ class HttpRequest implements ApiRequest {
 
   get body(): RequestBody | undefined {
     if (this.method === 'GET' || this.method === 'HEAD') return undefined;
-    this.#body ??= { type: 'bytes', read: () => readBody(this.#exchange) };
+    this.#body ??= { type: 'bytes', read: () => readBody(this.#exchange, this.#clock) };
     return this.#body;
   }
 
@@ -126,12 +128,10 @@ class HttpPeer implements Peer {
 }
 
 /** Requests whose bodies came in one turn of the event loop go on together. */
-const turn = new Turn();
-
-async function readBody(exchange: HttpExchange): Promise<Buffer> {
+async function readBody(exchange: HttpExchange, clock: Clock): Promise<Buffer> {
   try {
     const body = await exchange.read(bodyLimit);
-    await turn.over();
+    await clock.turn?.();
     return body;
   } catch (error) {
     if (error instanceof BodyTooLarge)
@@ -348,7 +348,7 @@ export function httpTransport(
   function serve(exchange: HttpExchange): void {
     let request: HttpRequest;
     try {
-      request = new HttpRequest(exchange, clock.now());
+      request = new HttpRequest(exchange, clock);
     } catch {
       exchange.respond(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
       return;
