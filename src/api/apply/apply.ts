@@ -28,8 +28,6 @@ export interface ApplyRequest extends WriteContext {
   /** The query's fieldManager. */
   readonly manager: string;
   readonly force: boolean;
-  /** What the body must say that it is. */
-  readonly kind?: string;
 }
 
 export interface ApplyResult {
@@ -74,8 +72,7 @@ function checkBody(request: ApplyRequest): void {
   const { applied, apiVersion, schema } = request;
   if (!isMap(applied)) throw badRequest('the applied configuration must be an object');
   const { apiVersion: version = '', kind = '', metadata } = applied;
-  if (version !== apiVersion || (request.kind !== undefined && kind !== request.kind))
-    throw badRequest(`invalid object type: ${String(version)}, Kind=${String(kind)}`);
+  if (version !== apiVersion) throw badRequest(`invalid object type: ${String(version)}, Kind=${String(kind)}`);
   const problems = checkApplied(schema, applied);
   if (problems.length === 0) {
     if (isMap(metadata) && metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)

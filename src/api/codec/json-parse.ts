@@ -33,7 +33,8 @@ export interface ParsedJson {
 /** Upstream refuses beyond 10 000; V8 writes JSON by recursion, which its stack allows about 4 000 levels of. */
 export const maxDepth = 2_500;
 
-const utf8 = new TextDecoder('utf-8');
+/** A mark of byte order is no JSON. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Throws StatusError 400 for text that is no JSON or too deep. */
 export function parseJson(input: Uint8Array | string): ParsedJson {

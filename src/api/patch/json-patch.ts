@@ -32,12 +32,14 @@ export function applyJsonPatch(object: unknown, operations: unknown): unknown {
     );
   for (const operation of operations as unknown[]) checkOperation(operation);
   const draft = new Draft(object);
-  for (const operation of operations as Operation[]) draft.run(operation);
+  for (const operation of operations as (Operation | null)[]) draft.run(operation ?? {});
   return draft.root;
 }
 
+/** Null is an operation that says nothing, and does not apply. */
 function checkOperation(operation: unknown): void {
-  if (typeof operation !== 'object' || operation === null || Array.isArray(operation))
+  if (operation === null) return;
+  if (typeof operation !== 'object' || Array.isArray(operation))
     throw badRequest('an operation of a JSON patch must be an object');
   for (const member of ['op', 'path', 'from'] as const) {
     const value = (operation as Operation)[member];

@@ -1,6 +1,6 @@
 // Owns pods/binding and bindings: a pod gets its node, once.
 import type { Binding, Node, Pod } from '../../api/generated/core.v1.ts';
-import { badRequest, conflict, invalid, isStatusError } from '../../api/status-error.ts';
+import { badRequest, conflict, invalid, isStatusError, notFound } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -8,6 +8,7 @@ import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { checkKind, readObject } from '../verbs/body.ts';
+import { fitNamespace } from '../verbs/create.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
 
@@ -32,9 +33,11 @@ async function bind(parts: Parts, request: ApiRequest, podName: string | undefin
   if (body === undefined) throw badRequest('the request has no body');
   const binding = checkKind(body, kind) as unknown as Binding & KubeObject;
   const name = podName ?? binding.metadata.name;
+  fitNamespace(binding, true, request.info.namespace);
   if (!name) throw badRequest('name must be provided');
-  if (binding.metadata.name !== undefined && binding.metadata.name !== '' && binding.metadata.name !== name)
-    throw badRequest('name in URL does not match name in Binding object');
+  if (binding.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
+  // The older way to bind asks for no particular pod of that name.
+  if (podName === undefined) delete (binding.metadata as Partial<KubeObject['metadata']>).uid;
   const { target } = binding;
   if (
     target === undefined ||
@@ -49,7 +52,8 @@ async function bind(parts: Parts, request: ApiRequest, podName: string | undefin
   const key = `${namespace}/${name}`;
   if (options.dryRun) {
     const entry = pods.cache.get(key);
-    if (entry !== undefined) change(entry);
+    if (entry === undefined) throw notFound({ group: '', plural: 'pods' }, name);
+    change(entry);
   } else {
     try {
       await parts.objects.update(pods, key, (entry) => freeze(pods.codec.canonical(change(entry))));
@@ -76,7 +80,11 @@ function bound(
   const refuse = (why: string) => conflict(about, name, why);
   const uid = binding.metadata.uid ?? '';
   if (uid !== '' && uid !== pod.metadata.uid)
-    throw refuse(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`);
+    throw conflict(
+      { group: '', plural: 'pods' },
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
+    );
   if (pod.metadata.deletionTimestamp !== undefined)
     throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (pod.spec?.nodeName) throw refuse(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);

@@ -11,6 +11,7 @@ import { planEviction } from '../resources/policy/plan-eviction.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiRequest } from '../request.ts';
 import { checkKind, readObject } from '../verbs/body.ts';
+import { fitNamespace } from '../verbs/create.ts';
 import { removeOne } from '../verbs/delete.ts';
 import { recordServerWrite } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
@@ -35,7 +36,8 @@ export const evictionAction: Action = {
       deleteOptions?: Record<string, unknown>;
     };
     const { namespace, name } = request.info;
-    if ((body.metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
+    fitNamespace(body, true, namespace);
+    if (body.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object');
     const served = parts.catalog.stored('', 'pods')!;
     await admitAction(parts, request, served, body, options.dryRun);
     const pod = served.collection!.cache.get(`${namespace}/${name}`)?.object as PodObject | undefined;

@@ -6,7 +6,6 @@ import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
-import type { Resource } from '../resource.ts';
 import { decodeBytes, decodeValue } from './decode.ts';
 import type { Expected } from './decode.ts';
 import type { FieldValidation } from './options.ts';
@@ -66,7 +65,7 @@ export function complain(
 /** The object of a create or update, which must be of the served kind. */
 export async function readResource(
   request: ApiRequest,
-  resource: Resource,
+  resource: Expected,
   validation: FieldValidation,
 ): Promise<KubeObject> {
   const object = (await readObject(request, validation, resource)) ?? emptyDocument(request);
@@ -101,6 +100,11 @@ export function checkKind(
   if (typeof object.metadata !== 'object' || Array.isArray(object.metadata))
     throw badRequest('metadata must be an object');
   return object;
+}
+
+/** Of an object that does not say which it is. */
+export function nameless({ info }: ApiRequest): Error {
+  return badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
 }
 
 /** Custom kinds judge what an object says it is, as they judge everything else of it. */

@@ -21,8 +21,10 @@ import { entered, ready, whenRead } from './versions.ts';
 const orphanFinalizer = 'orphan';
 const foregroundFinalizer = 'foregroundDeletion';
 
+const optionsKind = { group: '', version: 'v1', kind: 'DeleteOptions' };
+
 async function choicesOf(request: ApiRequest): Promise<DeleteChoices> {
-  const body = await readObject(request, 'Ignore');
+  const body = await readObject(request, 'Ignore', optionsKind);
   if (body !== undefined && body !== null) {
     if (typeof body !== 'object' || Array.isArray(body))
       throw badRequest('the body of a deletion must be DeleteOptions');

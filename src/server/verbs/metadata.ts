@@ -53,7 +53,8 @@ export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): vo
   // A uid in the body was compared before; an absent one means the same.
   set(metadata, 'uid', before.uid);
   set(metadata, 'creationTimestamp', before.creationTimestamp);
-  set(metadata, 'deletionTimestamp', before.deletionTimestamp);
+  // Nobody may begin a deletion this way; what is being deleted stays so, whatever is said.
+  set(metadata, 'deletionTimestamp', before.deletionTimestamp ?? metadata.deletionTimestamp);
   // Refused when it was said and differs; absent means the same.
   set(metadata, 'deletionGracePeriodSeconds', metadata.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds);
   set(metadata, 'generation', before.generation);

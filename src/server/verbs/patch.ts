@@ -1,55 +1,37 @@
-// Owns PATCH: the four kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates.
+// Owns PATCH: the kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates. Apply is apply.ts'.
 import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-parse.ts';
-import { decodeCbor } from '../../api/codec/cbor.ts';
-import { parseYaml } from '../../api/codec/yaml.ts';
-import { applyConfiguration } from '../../api/apply/apply.ts';
-import type { ApplyResult } from '../../api/apply/apply.ts';
-import type { WriteContext } from '../../api/apply/update.ts';
 import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
-import {
-  badRequest,
-  conflict,
-  invalid,
-  isNotFound,
-  statusError,
-  isStatusError,
-  type StatusError,
-} from '../../api/status-error.ts';
+import { badRequest, invalid, statusError, isStatusError, type StatusError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { schemaOf } from '../../api/schema/builtin.ts';
 import type { Schema } from '../../api/schema/schema.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { checkKind, complain, contentTypeOf, notOf } from './body.ts';
-import { createObject, fitNamespace } from './create.ts';
-import { NotConvertible, schemaFor, setManagedFields, withConversions, writeContext } from './field-managers.ts';
+import { apply, isApply } from './apply.ts';
+import { checkKind, complain, contentTypeOf, nameless, notOf } from './body.ts';
+import { fitNamespace } from './create.ts';
 import { writeOptions } from './options.ts';
-import type { FieldValidation, WriteOptions } from './options.ts';
+import type { WriteOptions } from './options.ts';
 import { applyAllDefaults, type Decoded, decodeValue, type Expected, schemaOfKind } from './decode.ts';
-import { fromStorage, rulesOf, toStorage } from './strategy.ts';
-import { change, checkVersion } from './update.ts';
+import { fromStorage, toStorage } from './strategy.ts';
+import { change, checkUid, checkVersion } from './update.ts';
 
 const jsonType = 'application/json-patch+json';
 const mergeType = 'application/merge-patch+json';
 const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
-/** Where CBOR is on. */
-const applyCborType = 'application/apply-patch+cbor';
 
 /** The parsed body of a patch. */
-async function readPatch(request: ApiRequest, form: 'json' | 'yaml' | 'cbor'): Promise<ParsedJson> {
+async function readPatch(request: ApiRequest): Promise<ParsedJson> {
   const { body } = request;
   if (body === undefined) throw badRequest('the request has no body');
   if (body.type === 'object') return { value: body.object, problems: [], oddNumbers: false };
-  const bytes = await body.read();
-  if (form === 'cbor') return { value: decodeCbor(bytes), problems: [], oddNumbers: false };
-  const parsed = form === 'yaml' ? parseYaml(bytes) : parseJson(bytes);
+  const parsed = parseJson(await body.read());
   const value = plainValue(parsed);
   const lost = parsed.exactness?.lost;
   if (lost !== undefined) request.inexact = lost;
@@ -97,35 +79,10 @@ function decodePatched(patched: ParsedJson, resource: Expected): Decoded {
 }
 
 export async function patch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
-  const type = contentTypeOf(request);
-  if (type === applyType) return apply(parts, request, served, 'yaml');
-  if (type === applyCborType && request.cbor === true) return apply(parts, request, served, 'cbor');
-  const run = patcher(type, schemaFor(served), served.custom);
-  const options = writeOptions(request, 'PatchOptions');
-  if (request.query.has('force'))
-    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
-      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
-    ]);
-  const body = await readPatch(request, 'json');
-  const problems =
-    type === jsonType
-      ? [...body.problems, ...problemsCarriedOver(body), ...unknownJsonPatchMembers(body.value)]
-      : body.problems;
-  const rules = rulesOf(served);
+  if (isApply(request)) return apply(parts, request, served);
+  const { options, run } = await readRun(request, served.resource, served.custom);
   return change(parts, request, served, options, async (entry) => {
-    const current = fromStorage(served, entry.object);
-    const patched = run(current, body.value);
-    if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
-      throw badRequest('the patch leaves no object');
-    const decoded = decodePatched({ value: patched, problems, oddNumbers: false }, served.resource);
-    if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
-      throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
-    const object =
-      schemaOfKind(served.resource) === undefined
-        ? (thaw(patched as Frozen<KubeObject>) as KubeObject)
-        : decoded.object;
-    complain(request, decoded.problems, options.fieldValidation, object);
-    const next = checkKind(object, served.resource);
+    const next = run(fromStorage(served, entry.object));
     checkPatchedIdentity(next, entry);
     applyAllDefaults(served.resource, next, request.arrivedMs);
     return { next: toStorage(served, next), recorded: false };
@@ -133,16 +90,14 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
 
   function checkPatchedIdentity(next: KubeObject, entry: Entry): void {
     const prev = entry.object;
-    if ((next.metadata.name ?? '') === '') throw badRequest('the patch takes the name away');
+    if ((next.metadata.name ?? '') === '') throw nameless(request);
     checkVersion(next.metadata.resourceVersion ?? '', entry, served);
     if (next.metadata.name !== prev.metadata.name)
       throw badRequest(
         `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
       );
     fitNamespace(next, served.resource.namespaced, prev.metadata.namespace ?? '');
-    const uid = next.metadata.uid ?? '';
-    if (uid !== '' && uid !== prev.metadata.uid)
-      throw invalid(rules, prev.metadata.name, [fieldError.invalid('metadata.uid', uid, 'field is immutable')]);
+    checkUid(next, entry, served);
   }
 }
 
@@ -160,118 +115,42 @@ function problemsCarriedOver({ value, problems }: ParsedJson): string[] {
   });
 }
 
-/** For views of an object that are kinds of their own (Scale). */
-export async function patchOther(
+/** A patch as it is asked for, read once; run on each object that is the newest at that time. Throws StatusError. */
+export async function readRun(
   request: ApiRequest,
-  current: Frozen<KubeObject>,
-  kind: { readonly group: string; readonly version: string; readonly kind: string },
-  validation: FieldValidation,
-): Promise<KubeObject> {
+  kind: Expected,
+  custom: boolean,
+): Promise<{ readonly options: WriteOptions; readonly run: (current: Frozen<KubeObject>) => KubeObject }> {
   const type = contentTypeOf(request);
-  const schema = schemaOf(`${kind.group}/${kind.version}`, kind.kind);
-  const body = await readPatch(request, type === applyType ? 'yaml' : 'json');
-  const patched =
-    type === applyType ? applyMergePatch(current, body.value) : patcher(type, schema, false)(current, body.value);
-  const { object, problems } = decodePatched(
-    { value: patched as never, problems: body.problems, oddNumbers: false },
-    kind,
-  );
-  if (validation === 'Strict' && problems.length > 0) throw badPatch(`strict decoding error: ${problems.join(', ')}`);
-  complain(request, problems, validation, object);
-  return checkKind(object, kind);
-}
-
-async function apply(parts: Parts, request: ApiRequest, served: Served, form: 'yaml' | 'cbor'): Promise<ApiAnswer> {
+  const patchTo = patcher(type, schemaOfKind(kind), custom);
   const options = writeOptions(request, 'PatchOptions');
-  const manager = request.query.get('fieldManager') ?? '';
-  if (manager === '')
+  if (request.query.has('force'))
     throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
-      fieldError.required('fieldManager', 'is required for apply patch'),
+      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
-  const context = writeContext(served, request.info.subresource, request.arrivedMs);
-  if (context === undefined) throw badRequest('the kind has no schema to apply by');
-  const body = await readPatch(request, form);
-  const applied = body.value as KubeObject;
-  if (typeof applied !== 'object' || applied === null || Array.isArray(applied))
-    throw badRequest('the body must be an object');
-  complain(request, body.problems, options.fieldValidation, applied);
-  const merge = async (live: Frozen<KubeObject> | undefined): Promise<KubeObject> => {
-    const settle = (convert: WriteContext['convert']): ApplyResult =>
-      applyConfiguration({
-        ...context,
-        ...(convert && { convert }),
-        live: live === undefined ? undefined : fromStorage(served, live),
-        applied,
-        manager,
-        force: options.force === true,
-        kind: served.resource.kind,
-      });
-    const result =
-      served.resource.conversion === undefined
-        ? settle(context.convert)
-        : await withConversions(served, context, settle).catch(refuseUnconvertible);
-    checkPlace(applied, request, served.resource.namespaced);
-    const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource, true);
-    const next =
-      schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
-    // Custom kinds have filled in what is missing as they read.
-    if (served.resource.decode === undefined) applyAllDefaults(served.resource, next, request.arrivedMs);
-    const stored = toStorage(served, checkKind(next, served.resource));
-    setManagedFields(stored, result.managedFields);
-    return stored;
+  const body = await readPatch(request);
+  const problems =
+    type === jsonType
+      ? [...body.problems, ...problemsCarriedOver(body), ...unknownJsonPatchMembers(body.value)]
+      : body.problems;
+  const run = (current: Frozen<KubeObject>): KubeObject => {
+    const patched = patchTo(current, body.value);
+    if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
+      throw badPatch('the patch leaves no object');
+    // A strategic patch is of the kind at hand, whatever it says of that.
+    const given = type === strategicType ? { ...patched, ...typeOf(kind) } : patched;
+    if (((given as KubeObject).apiVersion ?? '') === '') throw nameless(request);
+    const decoded = decodePatched({ value: given, problems, oddNumbers: false }, kind);
+    if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
+      throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
+    const object =
+      schemaOfKind(kind) === undefined ? (thaw(patched as Frozen<KubeObject>) as KubeObject) : decoded.object;
+    complain(request, decoded.problems, options.fieldValidation, object);
+    return checkKind(object, kind);
   };
-  try {
-    return await change(parts, request, served, options, async (entry) => {
-      const wanted = applied.metadata?.resourceVersion ?? '';
-      if (wanted !== '' && wanted !== String(entry.revision))
-        throw conflict(
-          rulesOf(served),
-          request.info.name,
-          'the object has been modified; please apply your changes to the latest version and try again',
-        );
-      return { next: await merge(entry.object), recorded: true };
-    });
-  } catch (error) {
-    if (!isNotFound(error) || request.info.subresource !== '' || aboutOther(error, request)) throw error;
-    const created = await merge(undefined);
-    const { name, uid } = applied.metadata ?? {};
-    if (!name) throw badRequest('name must be provided');
-    if (uid)
-      throw conflict(
-        rulesOf(served),
-        request.info.name,
-        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
-      );
-    return createApplied(parts, request, served, options, created);
-  }
+  return { options, run };
 }
 
-function refuseUnconvertible(error: unknown): never {
-  throw error instanceof NotConvertible ? badRequest(`failed to convert the object: ${error.message}`) : error;
-}
-
-function aboutOther(error: unknown, request: ApiRequest): boolean {
-  return (error as { status?: { details?: { name?: string } } }).status?.details?.name !== request.info.name;
-}
-
-async function createApplied(
-  parts: Parts,
-  request: ApiRequest,
-  served: Served,
-  options: WriteOptions,
-  object: KubeObject,
-): Promise<ApiAnswer> {
-  const metadata: Partial<KubeObject['metadata']> = object.metadata;
-  delete metadata.resourceVersion;
-  return createObject(parts, request, served, object, options, true);
-}
-
-/** What an applied body says of its place must be that of the request. Looked at when it is merged: conflicts are told first. */
-function checkPlace({ metadata }: KubeObject, request: ApiRequest, namespaced: boolean): void {
-  const { name, namespace } = request.info;
-  const given = metadata as KubeObject['metadata'] | undefined | null;
-  if (given?.name && given.name !== name)
-    throw badRequest(`the name of the object (${given.name}) does not match the name on the URL (${name})`);
-  if (namespaced && given?.namespace && given.namespace !== namespace)
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+function typeOf(kind: Expected): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind };
 }

@@ -1,23 +1,27 @@
 // Owns the scale subresource: a view of replicas and selector by the kind's paths, read and written. Never names a kind.
-import { badRequest, internalError, invalid, notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, conflict, internalError, invalid, notFound } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
-import { freeze, thaw } from '../../api/meta.ts';
+import { apiVersionOf, freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { LabelSelector } from '../../api/generated/meta.v1.ts';
 import type { Scale } from '../../api/generated/autoscaling.v1.ts';
 import { labelSelectorText } from '../../api/selector.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { checkKind, readObject } from './body.ts';
-import { writeOptions } from './options.ts';
+import { type Applied, checkAppliedVersion, isApply, mergeInto, readApplied } from './apply.ts';
+import { nameless, readResource } from './body.ts';
+import { fitNamespace } from './create.ts';
+import { decodeValue } from './decode.ts';
+import { type WriteOptions, writeOptions } from './options.ts';
 import { recordWrite } from './field-managers.ts';
-import { patchOther } from './patch.ts';
+import { readRun } from './patch.ts';
 import { ageColumn, nameColumn } from '../resources/columns.ts';
 import type { Column } from '../resource.ts';
 import { objectKey } from './read.ts';
 import { entered, whenRead } from './versions.ts';
-import { change } from './update.ts';
+import { change, checkVersion, type Proposal } from './update.ts';
 
 /** Where a kind keeps its scale: JSON paths without the leading dot. */
 export interface ScalePaths {
@@ -37,7 +41,7 @@ const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 /** The kind Scale, for Tables of one. Those of custom kinds say that ages are dates. */
 function scaleView(custom: boolean): Served {
   const columns: readonly Column<KubeObject>[] = [
-    custom ? nameColumn : { name: 'Name', type: 'string', cell: ({ metadata }) => metadata.name },
+    custom ? nameColumn : { ...nameColumn, format: '' },
     { name: 'Desired', type: 'integer', cell: (obj) => read(obj, 'spec.replicas') ?? 0 },
     { name: 'Available', type: 'integer', cell: (obj) => read(obj, 'status.replicas') ?? 0 },
     custom ? { ...ageColumn, type: 'date' } : ageColumn,
@@ -124,57 +128,12 @@ function releaseReplicas({ metadata }: KubeObject): void {
   else metadata.managedFields = kept;
 }
 
+/** PUT, PATCH and apply. The object changes as if its own field had been written, noted as the subresource's. */
 export async function writeScale(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
-  const isPatch = request.info.verb === 'patch';
-  const options = writeOptions(request, isPatch ? 'PatchOptions' : 'UpdateOptions');
-  const { name } = request.info;
-  const body = isPatch ? undefined : await readObject(request, options.fieldValidation, scaleKind);
-  if (!isPatch && body === undefined) throw badRequest('the request has no body');
-  const answer = await change(
-    parts,
-    request,
-    served,
-    options,
-    async (entry) => {
-      const current = scaleOf(served, entry.object, true);
-      const wanted = isPatch
-        ? ((await patchOther(
-            request,
-            freeze(current) as unknown as Frozen<KubeObject>,
-            scaleKind,
-            options.fieldValidation,
-          )) as unknown as Scale)
-        : (checkKind(structuredClone(body!), scaleKind) as unknown as Scale);
-      const named = wanted.metadata.name;
-      if (!named) throw badRequest('name must be provided');
-      if (named !== name)
-        throw badRequest(`the name of the object (${named}) does not match the name on the URL (${name})`);
-      const place = wanted.metadata.namespace ?? '';
-      if (place !== '' && place !== request.info.namespace)
-        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-      const version = wanted.metadata.resourceVersion ?? '';
-      if (version !== '' && version !== String(entry.revision))
-        throw statusError(
-          'Conflict',
-          `Operation cannot be fulfilled on ${served.resource.plural} "${name}": the object has been modified; please apply your changes to the latest version and try again`,
-          { name, ...(served.resource.group !== '' && { group: served.resource.group }), kind: served.resource.plural },
-        );
-      const replicas = wanted.spec?.replicas ?? 0;
-      if (!Number.isInteger(replicas) || replicas < 0)
-        throw invalid(scaleKind, name, [
-          fieldError.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
-        ]);
-      const next = thaw(entry.object) as KubeObject;
-      const parts_ = (served.resource.scale ?? usual).specReplicas.split('.');
-      let target = next as unknown as Record<string, unknown>;
-      for (const part of parts_.slice(0, -1)) target = (target[part] ??= {}) as Record<string, unknown>;
-      target[parts_.at(-1)!] = replicas;
-      await recordWrite(served, entry.object, next, options, 'scale', request.arrivedMs);
-      if (replicas === 0) releaseReplicas(next);
-      return { next, recorded: true };
-    },
-    '',
-  );
+  const { options, propose } = isApply(request)
+    ? await applied(request, served)
+    : await written(request, served, request.info.verb === 'patch');
+  const answer = await change(parts, request, served, options, propose, '');
   if (answer.type !== 'object' || answer.entry === undefined) throw new Error('a change answers with its object');
   return {
     type: 'object',
@@ -182,4 +141,93 @@ export async function writeScale(parts: Parts, request: ApiRequest, served: Serv
     object: freeze(scaleOf(served, (await entered(served, answer.entry)).object)) as Frozen<object>,
     served: shownAs(served),
   };
+}
+
+interface ScaleWrite {
+  readonly options: WriteOptions;
+  readonly propose: (entry: Entry) => Promise<Proposal>;
+}
+
+async function written(request: ApiRequest, served: Served, isPatch: boolean): Promise<ScaleWrite> {
+  const { options, run } = isPatch ? await readRun(request, scaleKind, false) : await readWhole(request);
+  return {
+    options,
+    async propose(entry) {
+      const current = scaleOf(served, entry.object, true);
+      const wanted = run(freeze(current) as unknown as Frozen<KubeObject>);
+      checkPlace(wanted, request, entry, served);
+      const replicas = replicasOf(wanted as Scale & KubeObject);
+      const object = thaw(entry.object) as KubeObject;
+      setReplicas(object, served, replicas);
+      await recordWrite(served, entry.object, object, options, 'scale', request.arrivedMs);
+      if (replicas === 0) releaseReplicas(object);
+      return { next: object, recorded: true };
+    },
+  };
+}
+
+async function readWhole(request: ApiRequest): ReturnType<typeof readRun> {
+  const options = writeOptions(request, 'UpdateOptions');
+  const object = await readResource(request, scaleKind, options.fieldValidation);
+  return { options, run: () => structuredClone(object) };
+}
+
+/** The configuration of a scale is one of the object's field of replicas. */
+async function applied(request: ApiRequest, served: Served): Promise<ScaleWrite> {
+  const { configuration, manager, options } = await readApplied(request, scaleKind);
+  const { object, problems } = decodeValue({ value: configuration, problems: [], oddNumbers: false }, scaleKind);
+  if (problems.length > 0) throw badRequest(`failed to create typed patch object: ${problems.join(', ')}`);
+  const { resource } = served;
+  return {
+    options,
+    async propose(entry) {
+      const own = { apiVersion: apiVersionOf(resource), kind: resource.kind } as KubeObject;
+      const { spec } = object as Scale & KubeObject;
+      if (spec?.replicas !== undefined) setReplicas(own, served, replicasOf(object as Scale & KubeObject));
+      const asked: Applied = { configuration: own, manager, options };
+      checkAppliedVersion({ ...asked, configuration: object }, entry, served);
+      const next = await mergeInto(served, request, asked, entry.object, 'scale');
+      checkPlace(
+        { ...object, metadata: { ...object.metadata, name: object.metadata?.name || request.info.name } },
+        request,
+        entry,
+        served,
+      );
+      return { next, recorded: true };
+    },
+  };
+}
+
+/** Throws when what was written is not the scale that the request names. */
+function checkPlace(wanted: KubeObject, request: ApiRequest, entry: Entry, served: Served): void {
+  const { metadata } = wanted;
+  const { name } = request.info;
+  if (!metadata.name) throw nameless(request);
+  if (metadata.name !== name)
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  fitNamespace(wanted, served.resource.namespaced, request.info.namespace);
+  checkVersion(metadata.resourceVersion ?? '', entry, served);
+  if (metadata.uid && metadata.uid !== entry.object.metadata.uid)
+    throw conflict(
+      { group: served.resource.group, plural: `${served.resource.plural}/scale` },
+      name,
+      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${entry.object.metadata.uid}`,
+    );
+}
+
+/** Throws Invalid for fewer than none. */
+function replicasOf({ metadata, spec }: Scale & KubeObject): number {
+  const replicas = spec?.replicas ?? 0;
+  if (replicas < 0)
+    throw invalid(scaleKind, metadata?.name ?? '', [
+      fieldError.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+    ]);
+  return replicas;
+}
+
+function setReplicas(object: KubeObject, served: Served, replicas: number): void {
+  const path = (served.resource.scale ?? usual).specReplicas.split('.');
+  let target = object as unknown as Record<string, unknown>;
+  for (const part of path.slice(0, -1)) target = (target[part] ??= {}) as Record<string, unknown>;
+  target[path.at(-1)!] = replicas;
 }
