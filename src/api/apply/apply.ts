@@ -28,6 +28,8 @@ export interface ApplyRequest extends WriteContext {
   /** The query's fieldManager. */
   readonly manager: string;
   readonly force: boolean;
+  /** What the body must say that it is. */
+  readonly kind?: string;
 }
 
 export interface ApplyResult {

@@ -86,6 +86,7 @@ export async function mergeInto(
       applied: configuration,
       manager,
       force: options.force === true,
+      kind: served.resource.kind,
     });
   const result =
     served.resource.conversion === undefined
