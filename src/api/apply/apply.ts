@@ -74,7 +74,8 @@ function checkBody(request: ApplyRequest): void {
   const { applied, apiVersion, schema } = request;
   if (!isMap(applied)) throw badRequest('the applied configuration must be an object');
   const { apiVersion: version = '', kind = '', metadata } = applied;
-  if (version !== apiVersion) throw badRequest(`invalid object type: ${String(version)}, Kind=${String(kind)}`);
+  if (version !== apiVersion || (request.kind !== undefined && kind !== request.kind))
+    throw badRequest(`invalid object type: ${String(version)}, Kind=${String(kind)}`);
   const problems = checkApplied(schema, applied);
   if (problems.length === 0) {
     if (isMap(metadata) && metadata['managedFields'] !== undefined && metadata['managedFields'] !== null)
