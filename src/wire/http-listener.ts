@@ -130,6 +130,7 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
     },
     (socket) => {
       if (socket.alpnProtocol !== 'h2') {
+        readByStream(socket);
         h1.emit('connection', socket);
         return;
       }
@@ -228,6 +229,15 @@ function watchOver(session: ServerHttp2Session, idleMs: number, clock: Clock): v
     });
     if (!sent) session.destroy();
   });
+}
+
+/**
+ * Node's HTTP parser reads from the handle below the stream if it may. While an answer waits to be sent it pauses, yet TLS goes on
+ * to hand it what is decrypted already, and the request fails as malformed (HPE_PAUSED). Read by the stream, nothing comes in a pause.
+ */
+function readByStream(socket: TLSSocket): void {
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { _consumed?: boolean } | null };
+  if (handle !== undefined && handle !== null) handle._consumed = true;
 }
 
 function keysOf(options: HttpListenerOptions): TlsOptions {

@@ -12,7 +12,7 @@ const maxUnknown = 100;
 export function prune(value: unknown, schema: Structural, isRoot: boolean): string[] {
   const unknown: string[] = [];
   pruneValue(value, schema, isRoot, [], unknown);
-  return unknown;
+  return unknown.sort();
 }
 
 function pruneValue(

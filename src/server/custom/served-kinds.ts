@@ -82,6 +82,7 @@ function codec(fitting: CustomVersion, apiVersion: string, versions: ReadonlyMap
   const isOnly = versions.size === 1;
   return {
     ...json,
+    completesReads: [...versions.values()].some(({ fillsStatus }) => fillsStatus),
     canonical(object: KubeObject): KubeObject {
       // What one version alone can hold is what every version has already been pruned to.
       if (isOnly && object.apiVersion === apiVersion) return object;

@@ -163,8 +163,16 @@ function numberCheck(props: Props): Check | undefined {
     !isFloat
   )
     return undefined;
+  const isPossible = (bound: number): boolean =>
+    !isIntegral || (isInteger(bound) && (format !== 'int32' || (bound <= 2_147_483_647 && bound >= -2_147_483_648)));
+  // Bounds that no value of the format can reach are the schema's fault, and told of each value, as upstream does.
+  const wrong = Object.entries({ MultipleOf: multipleOf, 'Minimum boundary': minimum, 'Maximum boundary': maximum })
+    .filter(([, bound]) => bound !== undefined && !isPossible(bound))
+    .map(([what]) => what);
   return (value, at) => {
     if (typeof value !== 'number') return;
+    for (const what of wrong)
+      placeless(at, `${what} value must be of type integer with format ${format ?? ''} in ${dotted(at.place)}`);
     if (isIntegral && (!isInteger(value) || (format === 'int32' && (value > 2_147_483_647 || value < -2_147_483_648))))
       placeless(at, `Checked value must be of type integer with format ${format ?? ''} in ${dotted(at.place)}`);
     if (isFloat && !Number.isFinite(Math.fround(value)))
@@ -248,14 +256,9 @@ function objectCheck(props: Props): Check | undefined {
   return (value, at, old) => {
     if (!isObject(value)) return;
     const count = minProperties === undefined && maxProperties === undefined ? 0 : Object.keys(value).length;
-    if (minProperties !== undefined && count < minProperties) {
+    if (minProperties !== undefined && count < minProperties)
       add(at, (field) => invalid(field, count, `${field} in body should have at least ${minProperties} properties`));
-      return;
-    }
-    if (maxProperties !== undefined && count > maxProperties) {
-      add(at, (field) => tooMany(field, count, maxProperties));
-      return;
-    }
+    if (maxProperties !== undefined && count > maxProperties) add(at, (field) => tooMany(field, count, maxProperties));
     const before = isObject(old) ? old : undefined;
     for (const name of Object.keys(value)) {
       const inner = named.get(name) ?? others;

@@ -25,6 +25,7 @@ import { dotted } from './pathing.ts';
 import { applyDefaults, dropNulls, eachEmbedded, prune } from './prune.ts';
 import { isObject, structural } from './structural.ts';
 import type { JsonObject, Structural } from './structural.ts';
+import { compareVersions } from '../aggregation/order.ts';
 import { absent, compileJudge, validateValue } from './validate.ts';
 import type { Judge } from './validate.ts';
 import type { Rules } from './rules.ts';
@@ -74,6 +75,8 @@ export interface CustomVersion {
   fit(object: JsonObject): void;
   /** Takes away what this version does not know, in place. */
   strip(object: JsonObject): void;
+  /** A status that nobody has written yet is filled in when objects are read. */
+  readonly fillsStatus: boolean;
 }
 
 export function customVersion({ definition, version, compileRules, sibling }: VersionOptions): CustomVersion {
@@ -132,7 +135,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     unconditionalUpdate: false,
     ...(version.subresources?.scale !== undefined && { scale: scalePaths(version.subresources.scale) }),
     ...(version.deprecated === true && {
-      deprecated: version.deprecationWarning ?? `${apiVersion} ${names.kind} is deprecated`,
+      deprecated: version.deprecationWarning ?? deprecation(definition, version, names.kind),
     }),
     sibling,
   };
@@ -144,7 +147,24 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
       prune(object, root, true);
     },
     strip: (object) => void prune(object, root, true),
+    fillsStatus: hasStatus && hasDefaults(props.properties?.['status']),
   };
+}
+
+function hasDefaults(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  return Object.entries(schema).some(([key, inner]) => key === 'default' || hasDefaults(inner));
+}
+
+/** Where there is a better version, it is named: of those that are served and not deprecated the best, if it is better. */
+function deprecation({ spec }: Definition, version: Version, kind: string): string {
+  const said = `${spec.group}/${version.name} ${kind} is deprecated`;
+  const [better] = spec.versions
+    .filter(({ served, deprecated }) => served && deprecated !== true)
+    .map(({ name }) => name)
+    .filter((name) => compareVersions(name, version.name) < 0)
+    .sort(compareVersions);
+  return better === undefined ? said : `${said}; use ${spec.group}/${better} ${kind}`;
 }
 
 function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: string, merged: boolean) {

@@ -17,6 +17,8 @@ export interface StorageCodec {
   encode(object: KubeObject | Frozen<KubeObject>): Uint8Array;
   /** Reads either form. */
   decode(value: Uint8Array): KubeObject;
+  /** What is read has more than what was written: a written object is not taken for the one that is read. */
+  readonly completesReads?: boolean;
 }
 
 function decode(value: Uint8Array): KubeObject {

@@ -90,7 +90,7 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
 
   function encode(collection: Collection, object: KubeObject | Frozen<KubeObject>): Uint8Array {
     const value = collection.codec.encode(object);
-    feed.wrote(value, object as KubeObject);
+    if (collection.codec.completesReads !== true) feed.wrote(value, object as KubeObject);
     return value;
   }
 
