@@ -25,11 +25,17 @@ export interface ComponentSettings {
 /** Flags that mean a process of its own, and those whose value the cluster itself has to know. */
 const process = ['v', 'log-level', 'stop-with-parent', 'kubeconfig', 'master'];
 const election = [
+  'leader-elect-resource-lock',
+  'leader-elect-resource-name',
+  'leader-elect-resource-namespace',
   'leader-elect',
   'leader-elect-lease-duration',
   'leader-elect-renew-deadline',
   'leader-elect-retry-period',
 ];
+
+/** Of components with a port of their own when they run alone. */
+const pages = ['bind-address', 'cert-dir', 'client-ca-file', 'secure-port', 'tls-cert-file', 'tls-private-key-file'];
 
 const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
   'kube-apiserver': [
@@ -43,10 +49,12 @@ const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
     'etcd-certfile',
     'etcd-keyfile',
     'etcd-servers',
+    'endpoint-reconciler-type',
     'kubelet-certificate-authority',
     'kubelet-client-certificate',
     'kubelet-client-key',
     'kubelet-preferred-address-types',
+    'kubelet-timeout',
     'requestheader-client-ca-file',
     'secure-port',
     'service-account-signing-key-file',
@@ -57,13 +65,15 @@ const decidedByCluster: Readonly<Record<string, readonly string[]>> = {
   'kube-controller-manager': [
     ...process,
     ...election,
+    ...pages,
+    'authorization-always-allow-paths',
     'allocate-node-cidrs',
     'cluster-cidr',
     'root-ca-file',
     'service-account-private-key-file',
     'use-service-account-credentials',
   ],
-  'kube-scheduler': [...process, ...election],
+  'kube-scheduler': [...process, ...election, ...pages, 'authorization-always-allow-paths'],
   kubelet: [
     ...process,
     'address',

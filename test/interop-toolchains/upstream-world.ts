@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,12 +127,21 @@ export async function startWorld(
     const component = name as keyof typeof others;
     const path = join(directory, file);
     writeFileSync(path, JSON.stringify(await kubeconfig(name, `system:${name}`)));
-    const isUpstream = makers[component] === 'upstream';
+    const own = await freePort();
+    // As kubeadm's manifests have it.
     processes.start(makers[component], component, [
       `--kubeconfig=${path}`,
-      ...(isUpstream ? [`--secure-port=${await freePort()}`, '--bind-address=127.0.0.1'] : []),
+      `--authentication-kubeconfig=${path}`,
+      `--authorization-kubeconfig=${path}`,
+      '--bind-address=127.0.0.1',
+      '--leader-elect=true',
+      `--secure-port=${own}`,
       ...(component === 'kube-controller-manager' ? managerFlags(files) : []),
     ]);
+    await eventually(`${component} is healthy`, async () => {
+      processes.check();
+      return (await statusOf(`https://127.0.0.1:${own}/healthz`)) === 200;
+    });
   }
   await runNodes(t, await connected(t, await kubeconfig('nodes', 'nodes', ['system:masters'])), nodeNames);
   return { api: api.client, output: (component) => processes.output(component) };
@@ -141,6 +151,10 @@ type Files = ReturnType<typeof keyFiles>;
 
 function managerFlags(files: Files): string[] {
   return [
+    `--client-ca-file=${files.ca}`,
+    `--requestheader-client-ca-file=${files.ca}`,
+    '--cluster-name=kubernetes',
+    '--controllers=*,bootstrapsigner,tokencleaner',
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${files.accountKey}`,
     `--root-ca-file=${files.ca}`,
@@ -165,6 +179,18 @@ function keyFiles(directory: string, pki: Pki) {
     accountKey: file('sa.key', pki.serviceAccountKeyPem),
     accountPublicKey: file('sa.pub', pki.serviceAccountPublicKeyPem),
   };
+}
+
+/** 0 when nobody answers. */
+function statusOf(url: string): Promise<number> {
+  return new Promise((resolve) => {
+    const asked = request(url, { rejectUnauthorized: false, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asked.on('error', () => resolve(0));
+    asked.end();
+  });
 }
 
 async function connected(t: TestContext, kubeconfig: ReturnType<typeof kubeconfigOf>) {

@@ -25,6 +25,8 @@ export interface AloneDeps {
 export const commonFlags = {
   v: { type: 'number', help: 'how much is logged: 0 what matters, 4 and more everything', default: '0' },
   'log-level': { type: 'text', help: 'debug, info, warn or error; wins over --v' },
+  'logging-format': { type: 'text', help: 'text or json', ignored: 'logs are lines of JSON' },
+  'log-flush-frequency': { type: 'duration', help: 'time between flushes of logs', ignored: 'nothing is held back' },
   'stop-with-parent': {
     type: 'switch',
     help: 'end when the process that started this one has ended',
@@ -37,8 +39,19 @@ export const kubeconfigFlags = {
   master: { type: 'text', help: 'address of the API server; wins over the kubeconfig' },
 } as const satisfies FlagTable;
 
+/** Flags of upstream's components whose matter is no matter here. */
+export const upstreamFlags = {
+  'contention-profiling': { type: 'switch', help: 'profile contention', ignored: 'there is one thread' },
+  'kube-api-burst': { type: 'number', help: 'requests at once', ignored: 'the API server shares its time out fairly' },
+  'kube-api-content-type': { type: 'text', help: 'encoding of requests', ignored: 'requests are JSON' },
+  'kube-api-qps': { type: 'number', help: 'requests a second', ignored: 'the API server shares its time out fairly' },
+  profiling: { type: 'switch', help: 'profiles under /debug/pprof', ignored: "node's own inspector is used instead" },
+  vmodule: { type: 'text', help: 'how much single files log', ignored: 'it names files of other programs' },
+} as const satisfies FlagTable;
+
 export const electionFlags = {
   'leader-elect': { type: 'switch', help: 'only one of several is active', default: 'true' },
+  'leader-elect-resource-lock': { type: 'text', help: 'leases', ignored: 'leases are the only kind of lock' },
   'leader-elect-lease-duration': {
     type: 'duration',
     help: 'how long others leave a silent leader alone',

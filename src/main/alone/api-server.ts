@@ -1,5 +1,5 @@
 // `k8ts kube-apiserver`: the API server alone, told by upstream's flags.
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
@@ -15,12 +15,12 @@ import { longestEnd } from '../../server/shutdown.ts';
 import { EncryptionConfigError, parseEncryptionConfig } from '../../server/storage/encryption/config.ts';
 import type { EtcdTls } from '../../store/etcd/members.ts';
 import type { Store } from '../../store/store.ts';
-import { guard, replaceFile } from '../data-directory.ts';
 import { apiWorkers, maxWorkers } from '../api-workers.ts';
 import { hostAddress } from '../host-address.ts';
 import { openPki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { admissionConfiguration } from './admission-file.ts';
+import { servingCertificateOf } from './serving-files.ts';
 import {
   auditSettings,
   authenticationSettings,
@@ -127,6 +127,21 @@ export const apiServerFlags = {
   'etcd-certfile': { type: 'text', help: 'client certificate for etcd' },
   'etcd-compaction-interval': { type: 'duration', help: 'how often superseded versions are dropped', default: '5m' },
   'etcd-keyfile': { type: 'text', help: 'key of the client certificate for etcd' },
+  'contention-profiling': unneeded('profile contention', 'there is one thread', 'switch'),
+  vmodule: unneeded('how much single files log', 'it names files of other programs'),
+  'delete-collection-workers': unneeded('deletions of a collection at once', 'they share one thread', 'number'),
+  'enable-bootstrap-token-auth': unneeded('accept bootstrap tokens', 'they are always understood', 'switch'),
+  'enable-garbage-collector': unneeded('owners are watched over', 'dependents are always told of', 'switch'),
+  'endpoint-reconciler-type': {
+    type: 'text',
+    help: "lease, or none: who keeps the addresses of Service 'kubernetes'",
+    default: 'lease',
+  },
+  'external-hostname': unneeded('name of this server for the world', 'no answer says it'),
+  'kubelet-timeout': { type: 'duration', help: 'how long connecting to a kubelet may take', default: '5s' },
+  'service-account-lookup': unneeded('accounts of tokens must be there', 'they always must', 'switch'),
+  'watch-cache': unneeded('read from the watch cache', 'it is always read from', 'switch'),
+  'watch-cache-sizes': unneeded('changes that are kept, by resource', 'they are kept as memory allows', 'list'),
   'etcd-prefix': unneeded('prefix of keys in etcd', 'it is /registry'),
   'etcd-servers': { type: 'list', help: 'etcd to store in; without it the embedded store' },
   'event-ttl': { type: 'duration', help: 'how long events are kept', default: '1h' },
@@ -265,11 +280,13 @@ export function kubeletAccess(flags: Flags): Omit<KubeletAccess, 'clock'> {
   const key = textOf(flags['kubelet-client-key']);
   const certificateAuthority = textOf(flags['kubelet-certificate-authority']);
   const addressTypes = flags['kubelet-preferred-address-types'];
+  const timeoutMs = flags['kubelet-timeout'];
   return {
     ...(certificate !== undefined && { certificate }),
     ...(key !== undefined && { key }),
     ...(certificateAuthority !== undefined && { certificateAuthority }),
     ...(addressTypes !== undefined && { addressTypes }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
   };
 }
 
@@ -287,17 +304,21 @@ export async function optionsOf(
 ): Promise<ApiServerOptions> {
   const port = decided?.port ?? flags['secure-port'] ?? 6443;
   const advertised = flags['advertise-address'] ?? hostAddress();
+  const reconciler = flags['endpoint-reconciler-type'];
+  const reconciles = reconciler !== 'none';
+  if (reconciles && reconciler !== undefined && reconciler !== 'lease')
+    throw new UserError(`--endpoint-reconciler-type ${reconciler} is not known`, 'use lease or none');
   const { serviceAccounts, ...settings } = apiServerSettings(flags);
   return {
     ...settings,
     hostname: hostname(),
     securePort: port,
-    tls: await servingCertificate(flags, decided?.keys),
+    tls: await servingCertificateOf(flags, 'apiserver', () => ownPki(flags), decided?.keys),
     serviceAccounts: {
       ...serviceAccounts,
       signingKey: serviceAccounts.signingKey ?? decided?.keys.signingKey ?? (await ownPki(flags)).serviceAccountKeyPem,
     },
-    ...(advertised !== undefined && port !== 0 && { advertise: { address: advertised, port } }),
+    ...(advertised !== undefined && port !== 0 && reconciles && { advertise: { address: advertised, port } }),
   };
 }
 
@@ -498,45 +519,6 @@ function serviceAccounts(flags: Flags): Partial<ServiceAccounts> {
     audiences: flags['api-audiences'],
     maxExpirationSeconds: maxExpiration === undefined ? undefined : maxExpiration / 1000,
   });
-}
-
-/** The given certificate, or that in --cert-dir, or one of our own, as upstream makes one. */
-async function servingCertificate(flags: Flags, decided?: DecidedKeys): Promise<ApiServerOptions['tls']> {
-  const [certificateFile, keyFile] = [flags['tls-cert-file'], flags['tls-private-key-file']];
-  const certificate = textOf(certificateFile);
-  const key = textOf(keyFile);
-  if ((certificate === undefined) !== (key === undefined)) {
-    throw new UserError('--tls-cert-file and --tls-private-key-file belong together', 'give both or neither');
-  }
-  if (certificate !== undefined && key !== undefined) return certificateOf(certificateFile!, keyFile!);
-  const directory = flags['cert-dir'];
-  const own =
-    directory === undefined
-      ? undefined
-      : { certificate: join(directory, 'apiserver.crt'), key: join(directory, 'apiserver.key') };
-  if (own !== undefined && existsSync(own.certificate) && existsSync(own.key))
-    return certificateOf(own.certificate, own.key);
-  if (decided !== undefined) return decided;
-  const { apiServer: made, ca } = await ownPki(flags);
-  if (own === undefined) return { certificate: made.certificatePem, key: made.keyPem };
-  guard(directory!, () => {
-    mkdirSync(directory!, { recursive: true, mode: 0o755 });
-    replaceFile(own.key, made.keyPem);
-    // With its authority, as upstream's: who trusts this file trusts the server.
-    replaceFile(own.certificate, `${made.certificatePem}${ca.certificatePem}`);
-  });
-  return certificateOf(own.certificate, own.key);
-}
-
-function certificateOf(certificateFile: string, keyFile: string): ApiServerOptions['tls'] {
-  return {
-    certificate: textOf(certificateFile)!,
-    key: textOf(keyFile)!,
-    reread: async () => ({
-      certificate: await readFile(certificateFile, 'utf8'),
-      key: await readFile(keyFile, 'utf8'),
-    }),
-  };
 }
 
 function ownPki(flags: Flags) {

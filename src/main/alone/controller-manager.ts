@@ -16,13 +16,50 @@ import {
   given,
   kubeconfigFlags,
   textOf,
+  upstreamFlags,
 } from './alone.ts';
+import { pagesFlags, runComponentPages, withPages } from './component-pages.ts';
+
+const usualPort = 10_257;
+
+const workers = (what: string) =>
+  ({ type: 'number', help: `${what} that are worked on at once`, ignored: 'each controller knows how many' }) as const;
 
 export const controllerManagerFlags = {
   ...commonFlags,
   ...kubeconfigFlags,
   ...electionFlags,
+  ...pagesFlags,
+  ...upstreamFlags,
   'allocate-node-cidrs': { type: 'switch', help: 'give each node a part of --cluster-cidr', default: 'false' },
+  'cloud-provider': {
+    type: 'text',
+    help: 'external or nothing',
+    ignored: 'controllers of clouds are a program of their own',
+  },
+  'concurrent-cron-job-syncs': workers('objects'),
+  'concurrent-daemonset-syncs': workers('objects'),
+  'concurrent-deployment-syncs': workers('objects'),
+  'concurrent-disruption-syncs': workers('objects'),
+  'concurrent-endpoint-syncs': workers('objects'),
+  'concurrent-ephemeralvolume-syncs': workers('objects'),
+  'concurrent-gc-syncs': workers('objects'),
+  'concurrent-horizontal-pod-autoscaler-syncs': workers('objects'),
+  'concurrent-job-syncs': workers('objects'),
+  'concurrent-namespace-syncs': workers('objects'),
+  'concurrent-rc-syncs': workers('objects'),
+  'concurrent-replicaset-syncs': workers('objects'),
+  'concurrent-resource-quota-syncs': workers('objects'),
+  'concurrent-resourceclaim-syncs': workers('objects'),
+  'concurrent-service-endpoint-syncs': workers('objects'),
+  'concurrent-serviceaccount-token-syncs': workers('objects'),
+  'concurrent-statefulset-syncs': workers('objects'),
+  'concurrent-ttl-after-finished-syncs': workers('objects'),
+  'feature-gates': { type: 'map', help: 'features to turn on or off', ignored: 'no controller is behind a gate' },
+  'leader-elect-resource-name': { type: 'text', help: 'name of the lease', default: 'kube-controller-manager' },
+  'leader-elect-resource-namespace': { type: 'text', help: 'its namespace', default: 'kube-system' },
+  'node-cidr-mask-size-ipv4': { type: 'number', help: 'the same for IPv4; wins over --node-cidr-mask-size' },
+  'node-cidr-mask-size-ipv6': { type: 'number', help: 'the same for IPv6', default: '64' },
   'cluster-cidr': { type: 'list', help: 'addresses of pods' },
   'cluster-name': { type: 'text', help: 'name of the cluster', ignored: 'no cloud load balancer is named after it' },
   'cluster-signing-cert-file': { type: 'text', help: 'authority that signs certificate requests' },
@@ -87,12 +124,18 @@ export async function runControllerManager(flags: Flags, alone: AloneDeps): Prom
         leaseMs: flags['leader-elect-lease-duration']!,
         renewMs: flags['leader-elect-renew-deadline']!,
         retryMs: flags['leader-elect-retry-period']!,
+        namespace: flags['leader-elect-resource-namespace']!,
+        name: flags['leader-elect-resource-name']!,
       },
     }),
   };
   const manager = controllerManager(options, deps);
   alone.ready(`running ${manager.names.length} controllers`);
-  await manager.run(alone.signal);
+  await withPages(
+    (signal) => manager.run(signal),
+    (signal) => runComponentPages(flags, usualPort, deps, signal),
+    alone.signal,
+  );
 }
 
 /** What the flags say of the controllers; what they do not say is absent. */
@@ -106,7 +149,10 @@ export function controllerManagerSettings(flags: Flags, random: Random): Partial
       '--cluster-signing-cert-file and --cluster-signing-key-file belong together',
       'give both or neither',
     );
-  const maskSize = flags['node-cidr-mask-size'];
+  const maskSizes = given({
+    ipv4: flags['node-cidr-mask-size-ipv4'] ?? flags['node-cidr-mask-size'],
+    ipv6: flags['node-cidr-mask-size-ipv6'],
+  });
   const tokenKey = textOf(flags['service-account-private-key-file']);
   return given({
     controllers: flags.controllers,
@@ -118,7 +164,7 @@ export function controllerManagerSettings(flags: Flags, random: Random): Partial
     signServiceAccountToken: tokenKey === undefined ? undefined : legacyTokenSigner(tokenKey),
     signingDurationMs: flags['cluster-signing-duration'],
     clusterCidrs: flags['allocate-node-cidrs'] ? (flags['cluster-cidr'] ?? []) : undefined,
-    nodeCidrMaskSizes: maskSize === undefined ? undefined : { ipv4: maskSize },
+    nodeCidrMaskSizes: Object.keys(maskSizes).length === 0 ? undefined : maskSizes,
     nodeMonitorPeriodMs: flags['node-monitor-period'],
     nodeMonitorGracePeriodMs: flags['node-monitor-grace-period'],
     terminatedPodThreshold: flags['terminated-pod-gc-threshold'],

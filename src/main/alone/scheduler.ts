@@ -7,12 +7,26 @@ import type { FlagTable, Values } from '../../cli/flags.ts';
 import type { SchedulerOptions } from '../../scheduler/scheduler.ts';
 import { runScheduler } from '../components/scheduler.ts';
 import { UserError } from '../user-error.ts';
-import { type AloneDeps, commonFlags, depsFromKubeconfig, electionFlags, given, kubeconfigFlags } from './alone.ts';
+import {
+  type AloneDeps,
+  commonFlags,
+  depsFromKubeconfig,
+  electionFlags,
+  given,
+  kubeconfigFlags,
+  upstreamFlags,
+} from './alone.ts';
+import { pagesFlags, runComponentPages, withPages } from './component-pages.ts';
+
+const usualPort = 10_259;
 
 export const schedulerFlags = {
   ...commonFlags,
   ...kubeconfigFlags,
   ...electionFlags,
+  ...pagesFlags,
+  ...upstreamFlags,
+  'feature-gates': { type: 'map', help: 'features to turn on or off', ignored: 'no plugin is behind a gate' },
   config: { type: 'text', help: 'KubeSchedulerConfiguration' },
 } as const satisfies FlagTable;
 
@@ -23,18 +37,19 @@ export async function runSchedulerAlone(flags: Values<typeof schedulerFlags>, al
     'kube-scheduler',
     alone,
   );
-  alone.ready('scheduling');
-  await runScheduler(
-    {
-      ...(configuration && { configuration }),
-      ...(flags['leader-elect'] && { identity: `${hostname()}_${randomSuffix(deps.random, 8)}` }),
-      election: {
-        leaseMs: flags['leader-elect-lease-duration']!,
-        renewMs: flags['leader-elect-renew-deadline']!,
-        retryMs: flags['leader-elect-retry-period']!,
-      },
+  const options = {
+    ...(configuration && { configuration }),
+    ...(flags['leader-elect'] && { identity: `${hostname()}_${randomSuffix(deps.random, 8)}` }),
+    election: {
+      leaseMs: flags['leader-elect-lease-duration']!,
+      renewMs: flags['leader-elect-renew-deadline']!,
+      retryMs: flags['leader-elect-retry-period']!,
     },
-    deps,
+  };
+  alone.ready('scheduling');
+  await withPages(
+    (signal) => runScheduler(options, deps, signal),
+    (signal) => runComponentPages(flags, usualPort, deps, signal),
     alone.signal,
   );
 }

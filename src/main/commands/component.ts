@@ -41,6 +41,11 @@ export async function component(name: string, args: readonly string[]): Promise<
     process.stdout.write(flagHelp(`k8ts ${name} [flags]`, flags));
     return;
   }
+  // As upstream's programs say it, which scripts look for.
+  if (args.includes('--version') || args.includes('--version=true')) {
+    process.stdout.write(await versionText(name));
+    return;
+  }
   const values = read(name, flags, args);
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
@@ -52,6 +57,13 @@ export async function component(name: string, args: readonly string[]): Promise<
     signal: abort.signal,
     ready: (text) => void process.stderr.write(`${name}: ${text}\n`),
   });
+}
+
+async function versionText(name: string): Promise<string> {
+  const { version } = await import('../version.ts');
+  if (name !== 'etcd') return `Kubernetes ${version.gitVersion}\n`;
+  const { etcdVersion } = await import('../../store/face/http.ts');
+  return `etcd Version: ${etcdVersion}\nGit SHA: k8ts ${version.gitVersion}\n`;
 }
 
 function read(name: string, flags: FlagTable, args: readonly string[]): Values<FlagTable> {

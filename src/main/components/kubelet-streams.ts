@@ -22,6 +22,8 @@ export interface KubeletAccess {
   /** PEM; without it kubelets' certificates are not verified. */
   readonly certificateAuthority?: string;
   readonly addressTypes?: readonly string[];
+  /** For connecting; default 5 s. */
+  readonly timeoutMs?: number;
   /** The range of pods' addresses when all nodes are simulated: nothing listens there, and nobody may be asked. */
   readonly simulatedPods?: string;
   /** A connection within the process, for nodes that have no other. */
