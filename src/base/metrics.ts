@@ -86,7 +86,10 @@ class Buckets implements Histogram {
 const maxChildren = 20_000;
 
 class Metric<Child extends Value | Buckets> implements Family<Child> {
+  /** By their labels' text. */
   readonly children = new Map<string, Child>();
+  /** By the values themselves: the text is made once. */
+  readonly #known = new Map<string, Child>();
   readonly name: string;
   readonly kind: Kind;
   readonly help: string;
@@ -102,18 +105,22 @@ class Metric<Child extends Value | Buckets> implements Family<Child> {
   }
 
   of(...labelValues: string[]): Child {
-    let key = this.#text(labelValues);
-    let child = this.children.get(key);
+    const values = labelValues.length === 1 ? labelValues[0]! : labelValues.join('\0');
+    let child = this.#known.get(values);
     if (child === undefined) {
-      if (this.children.size >= maxChildren) key = this.#text(this.#labels.map(() => 'other'));
+      let key = this.#text(labelValues);
+      if (!this.children.has(key) && this.children.size >= maxChildren)
+        key = this.#text(this.#labels.map(() => 'other'));
       child = this.children.get(key) ?? this.#make();
       this.children.set(key, child);
+      if (this.#known.size < maxChildren) this.#known.set(values, child);
     }
     return child;
   }
 
   delete(...labelValues: string[]): void {
     this.children.delete(this.#text(labelValues));
+    this.#known.delete(labelValues.join('\0'));
   }
 
   #text(values: readonly string[]): string {

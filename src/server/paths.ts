@@ -12,6 +12,7 @@ export function pathsStage(handlers: readonly PathHandler[]): Stage {
   return {
     name: 'paths',
     run(request) {
+      if (request.info.isResource) return undefined;
       for (const handler of handlers) {
         const answer = handler(request);
         if (answer !== undefined) return answer;

@@ -46,39 +46,40 @@ export interface Admission {
   validate(request: AdmissionRequest, parts: Parts): Promise<void>;
 }
 
-export function admission(plugins: readonly AdmissionPlugin[], metrics?: AdmissionMetrics): Admission {
-  const chains = {
-    admit: plugins.filter((plugin) => plugin.admit !== undefined),
-    validate: plugins.filter((plugin) => plugin.validate !== undefined),
-  };
+type Work = (request: AdmissionRequest, parts: Parts) => void | Promise<void>;
 
-  async function run(step: 'admit' | 'validate', request: AdmissionRequest, parts: Parts): Promise<void> {
-    const { operation } = request;
-    for (const plugin of chains[step]) {
-      const waits =
-        metrics === undefined
-          ? plugin[step]!(request, parts)
-          : metrics.measure(plugin.name, step, operation, () => plugin[step]!(request, parts));
+export function admission(plugins: readonly AdmissionPlugin[], metrics?: AdmissionMetrics): Admission {
+  const measured = (name: string | undefined, step: 'admit' | 'validate', work: Work): Work =>
+    metrics === undefined ? work : metrics.measured(name, step, work);
+  const chainOf = (step: 'admit' | 'validate'): readonly Work[] =>
+    plugins
+      .filter((plugin) => plugin[step] !== undefined)
+      .map((plugin) => measured(plugin.name, step, (request, parts) => plugin[step]!(request, parts)));
+  const mutating = chainOf('admit');
+  const validating = chainOf('validate');
+
+  async function run(chain: readonly Work[], request: AdmissionRequest, parts: Parts): Promise<void> {
+    for (const work of chain) {
+      const waits = work(request, parts);
       // Most answer at once, and each wait is a turn of the queue.
       if (waits !== undefined) await waits;
     }
   }
 
   async function admit(request: AdmissionRequest, parts: Parts): Promise<void> {
-    await run('admit', request, parts);
+    await run(mutating, request, parts);
     if (request.object === undefined) return;
     const reinvocation = reinvocationOf(request);
     if (!reinvocation.isNeeded(request.object)) return;
     reinvocation.isSecond = true;
-    await run('admit', request, parts);
+    await run(mutating, request, parts);
   }
 
-  if (metrics === undefined) return { plugins, admit, validate: (request, parts) => run('validate', request, parts) };
+  const admitting = measured(undefined, 'admit', admit);
+  const judging = measured(undefined, 'validate', (request, parts) => run(validating, request, parts));
   return {
     plugins,
-    admit: async (request, parts) =>
-      metrics.measure(undefined, 'admit', request.operation, () => admit(request, parts)),
-    validate: async (request, parts) =>
-      metrics.measure(undefined, 'validate', request.operation, () => run('validate', request, parts)),
+    admit: async (request, parts) => admitting(request, parts),
+    validate: async (request, parts) => judging(request, parts),
   };
 }

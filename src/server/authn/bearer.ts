@@ -1,5 +1,5 @@
 // Owns bearer tokens: the token authenticators in order, with what they said remembered for a short while.
-import { createHash } from 'node:crypto';
+import * as crypto from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { UserInfo } from '../request.ts';
 import type { Authenticator, TokenAuthenticator, TokenResult } from './authenticator.ts';
@@ -8,6 +8,12 @@ import { BadCredential, bearerToken } from './authenticator.ts';
 /** A good token is believed so long without asking again (upstream's figure): an account's deletion takes that long to show. */
 const rememberMs = 10_000;
 const rememberLimit = 4096;
+
+/** In one call where node has it (20.12 and later), which takes half the time. */
+const digestOf: (token: string) => string =
+  typeof crypto.hash === 'function'
+    ? (token) => crypto.hash('sha256', token, 'base64')
+    : (token) => crypto.createHash('sha256').update(token).digest('base64');
 
 export interface BearerTokens extends Authenticator {
   /** For TokenReview: undefined when nobody knows the token. */
@@ -53,7 +59,7 @@ export function bearerTokens(
     authenticate(request) {
       const token = bearerToken(request);
       if (token === undefined) return undefined;
-      const key = createHash('sha256').update(token).digest('base64');
+      const key = digestOf(token);
       const cached = known.get(key);
       if (cached !== undefined && cached.untilMs > clock.now()) return cached.user;
       known.delete(key);

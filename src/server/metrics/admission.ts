@@ -1,15 +1,24 @@
 // Owns what is counted of admission: each plugin and each of the two steps, by operation.
 import type { Clock } from '../../base/clock.ts';
-import type { Family, Histogram, MetricsRegistry } from '../../base/metrics.ts';
+import type { Histogram, MetricsRegistry } from '../../base/metrics.ts';
 
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 
 type Step = 'admit' | 'validate';
-type Work = () => void | Promise<void>;
 
+/** Wraps what is done for each request, once: nothing is made anew for a measurement. */
 export interface AdmissionMetrics {
-  /** Does `work` of the plugin `name`, or of the whole step when there is no name. */
-  measure(name: string | undefined, step: Step, operation: string, work: Work): void | Promise<void>;
+  /** `work` of the plugin `name`, or of the whole step when there is no name. */
+  measured<A extends { readonly operation: string }, B>(
+    name: string | undefined,
+    step: Step,
+    work: (request: A, parts: B) => void | Promise<void>,
+  ): (request: A, parts: B) => void | Promise<void>;
+}
+
+interface Outcomes {
+  readonly done: Histogram;
+  readonly rejected: Histogram;
 }
 
 export function admissionMetrics(registry: MetricsRegistry, clock: Clock): AdmissionMetrics {
@@ -25,34 +34,65 @@ export function admissionMetrics(registry: MetricsRegistry, clock: Clock): Admis
     ['operation', 'rejected', 'type'],
     buckets,
   );
-  const known = new Map<string, Histogram>();
-  const child = (family: Family<Histogram>, ...labels: string[]): Histogram => {
-    const key = labels.join(' ');
-    let found = known.get(key);
-    if (found === undefined) known.set(key, (found = family.of(...labels)));
-    return found;
-  };
   return {
-    measure(name, step, operation, work) {
-      const startMs = clock.monotonic();
-      const tell = (rejected: boolean): void => {
-        const labels = [operation, String(rejected), step];
-        const histogram = name === undefined ? child(steps, ...labels) : child(plugins, name, ...labels);
-        histogram.observe((clock.monotonic() - startMs) / 1000);
+    measured(name, step, work) {
+      const known = new Map<string, Outcomes>();
+      const outcomesOf = (operation: string): Outcomes => {
+        let found = known.get(operation);
+        if (found === undefined) {
+          const of = (rejected: 'true' | 'false'): Histogram =>
+            name === undefined ? steps.of(operation, rejected, step) : plugins.of(name, operation, rejected, step);
+          // What never happened is not told of.
+          known.set(
+            operation,
+            (found = lazily(
+              () => of('false'),
+              () => of('true'),
+            )),
+          );
+        }
+        return found;
       };
-      const refused = (error: unknown): never => {
-        tell(true);
-        throw error;
+      const tell = (operation: string, startMs: number, isRejected: boolean): void => {
+        const outcomes = outcomesOf(operation);
+        (isRejected ? outcomes.rejected : outcomes.done).observe((clock.monotonic() - startMs) / 1000);
       };
-      let waits: void | Promise<void>;
-      try {
-        waits = work();
-      } catch (error) {
-        return refused(error);
+      async function later(operation: string, startMs: number, waits: Promise<void>): Promise<void> {
+        try {
+          await waits;
+        } catch (error) {
+          tell(operation, startMs, true);
+          throw error;
+        }
+        tell(operation, startMs, false);
       }
-      if (waits !== undefined) return waits.then(() => tell(false), refused);
-      tell(false);
-      return undefined;
+      return (request, parts) => {
+        const { operation } = request;
+        const startMs = clock.monotonic();
+        let waits: void | Promise<void>;
+        try {
+          waits = work(request, parts);
+        } catch (error) {
+          tell(operation, startMs, true);
+          throw error;
+        }
+        if (waits !== undefined) return later(operation, startMs, waits);
+        tell(operation, startMs, false);
+        return undefined;
+      };
+    },
+  };
+}
+
+function lazily(done: () => Histogram, rejected: () => Histogram): Outcomes {
+  let ok: Histogram | undefined;
+  let refused: Histogram | undefined;
+  return {
+    get done() {
+      return (ok ??= done());
+    },
+    get rejected() {
+      return (refused ??= rejected());
     },
   };
 }
