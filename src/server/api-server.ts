@@ -26,6 +26,7 @@ import { reviewActions } from './actions/reviews.ts';
 import { tokenRequestAction } from './actions/token-request.ts';
 import { keepFlowSchemaConditions } from './bootstrap/flow-schema-conditions.ts';
 import { serverRecords } from './bootstrap/server-records.ts';
+import { trackLegacyTokens } from './bootstrap/legacy-token-tracking.ts';
 import { masterLeases } from './bootstrap/master-leases.ts';
 import type { KubernetesServiceOptions } from './bootstrap/kubernetes-service.ts';
 import { Allocations } from './services/allocations.ts';
@@ -334,6 +335,8 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         started.resolve({ port: listener.port });
         log.info('serving', { address: listener.address, port: listener.port });
         const trust = authenticationConfigKeeper(options, who, { transport: self, catalog, clock, log });
+        if (accounts !== undefined)
+          group.run('legacy tokens', (inner) => trackLegacyTokens(accounts, { transport: self, clock, log }, inner));
         group.run('extension-apiserver-authentication', (inner) => trust.run(inner));
         startReloads(
           options,

@@ -83,7 +83,7 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       }
       const extended = seconds === projectedSeconds && spec.boundObjectRef?.kind === 'Pod';
       const nowMs = request.arrivedMs;
-      const token = tokens.issue({
+      const { token, id } = tokens.issue({
         bound: {
           namespace,
           serviceaccount: named(account),
@@ -93,6 +93,7 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
         audiences: spec.audiences,
         expirationSeconds: extended ? extendedSeconds : seconds,
       });
+      (request.annotations ??= new Map()).set('authentication.kubernetes.io/issued-credential-id', `JTI=${id}`);
       spec.expirationSeconds = seconds;
       const answer = {
         ...wanted,

@@ -24,6 +24,10 @@ export interface TokenAuthenticator {
 export interface TokenResult {
   readonly user: UserInfo;
   readonly audiences?: readonly string[];
+  /** For the audit log, with each request. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** For the client, with each request. */
+  readonly warning?: string;
 }
 
 export const anonymousUser: UserInfo = { name: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -1,7 +1,8 @@
 // Owns bearer tokens: the token authenticators in order, with what they said remembered for a short while.
 import * as crypto from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import type { UserInfo } from '../request.ts';
+import { warn } from '../request.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Authenticator, TokenAuthenticator, TokenResult } from './authenticator.ts';
 import { BadCredential, bearerToken } from './authenticator.ts';
 
@@ -28,7 +29,7 @@ export function bearerTokens(
   clock: Clock,
   audiences?: readonly string[],
 ): BearerTokens {
-  const known = new Map<string, { readonly user: UserInfo; readonly untilMs: number }>();
+  const known = new Map<string, { readonly result: TokenResult; readonly untilMs: number }>();
 
   async function check(token: string): Promise<TokenResult | undefined> {
     for (const authenticator of authenticators) {
@@ -38,7 +39,13 @@ export function bearerTokens(
     return undefined;
   }
 
-  async function slowly(key: string, token: string): Promise<UserInfo> {
+  function accept(request: ApiRequest, { user, annotations, warning }: TokenResult): UserInfo {
+    for (const name in annotations) (request.annotations ??= new Map()).set(name, annotations[name]!);
+    if (warning !== undefined) warn(request, warning);
+    return user;
+  }
+
+  async function slowly(key: string, token: string, request: ApiRequest): Promise<UserInfo> {
     const result = await check(token);
     if (result === undefined) throw new BadCredential('unknown token');
     if (
@@ -48,8 +55,8 @@ export function bearerTokens(
     )
       throw new BadCredential('the token is meant for others');
     if (known.size >= rememberLimit) known.clear();
-    known.set(key, { user: result.user, untilMs: clock.now() + rememberMs });
-    return result.user;
+    known.set(key, { result, untilMs: clock.now() + rememberMs });
+    return accept(request, result);
   }
 
   return {
@@ -61,9 +68,9 @@ export function bearerTokens(
       if (token === undefined) return undefined;
       const key = digestOf(token);
       const cached = known.get(key);
-      if (cached !== undefined && cached.untilMs > clock.now()) return cached.user;
+      if (cached !== undefined && cached.untilMs > clock.now()) return accept(request, cached.result);
       known.delete(key);
-      return slowly(key, token);
+      return slowly(key, token, request);
     },
   };
 }

@@ -8,6 +8,8 @@ import type { Catalog } from '../served/served.ts';
 import type { UserInfo } from '../request.ts';
 import type { TokenAuthenticator, TokenResult } from './authenticator.ts';
 import { authenticated } from './authenticator.ts';
+import { legacyIssuer, legacyTokenOf } from './legacy-token.ts';
+import type { LegacyToken } from './legacy-token.ts';
 import { isSignedBy, jwkOf, parseToken, signingKey, signToken, verifyingKey } from './jwt.ts';
 
 export interface ServiceAccountOptions {
@@ -43,7 +45,9 @@ export interface IssueRequest {
 export interface ServiceAccountTokens extends TokenAuthenticator {
   readonly audiences: readonly string[];
   readonly maxExpirationSeconds: number;
-  issue(request: IssueRequest): string;
+  issue(request: IssueRequest): { readonly token: string; readonly id: string };
+  /** Called with each use of a token in a Secret that its Secret does not know of. One listener. */
+  onLegacyUse(listener: (token: LegacyToken) => void): void;
   readonly issuer: string;
   /** JSON Web Keys, for /openid/v1/jwks. */
   jwks(): { readonly keys: readonly Record<string, unknown>[] };
@@ -64,6 +68,7 @@ export function serviceAccountTokens(
   const keys = [verifyingKey(options.signingKey), ...(options.verifyKeys ?? []).map(verifyingKey)];
   const issuers = options.issuers ?? [defaultIssuer];
   const audiences = options.audiences ?? [issuers[0]!];
+  let legacyUsed: ((token: LegacyToken) => void) | undefined;
 
   /** Undefined: what the token is bound to is gone, or another of the same name. */
   function bound(plural: string, key: string, wanted: Named): Frozen<KubeObject> | undefined {
@@ -104,17 +109,46 @@ export function serviceAccountTokens(
     });
   }
 
+  function legacy(token: string, payload: Readonly<Record<string, unknown>>): TokenResult | undefined {
+    const found = legacyTokenOf(token, payload, catalog, clock.now());
+    if (found === undefined) return undefined;
+    if (found.isUseNew) legacyUsed?.(found);
+    const user = userOf({ namespace: found.namespace, serviceaccount: found.account }, undefined);
+    return {
+      user,
+      audiences,
+      annotations: { 'authentication.k8s.io/legacy-token': user.name },
+      ...(found.isAutomatic && {
+        warning:
+          'Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.',
+      }),
+    };
+  }
+
   function authenticateToken(token: string): TokenResult | undefined {
     const parsed = parseToken(token);
-    if (parsed === undefined || !issuers.includes(String(parsed.payload['iss']))) return undefined;
+    if (parsed === undefined) return undefined;
+    const isLegacy = parsed.payload['iss'] === legacyIssuer;
+    if (!isLegacy && !issuers.includes(String(parsed.payload['iss']))) return undefined;
     if (!keys.some((key) => isSignedBy(parsed, key))) return undefined;
+    if (isLegacy) return legacy(token, parsed.payload);
     const { exp, nbf, aud, jti } = parsed.payload;
     const now = clock.now() / 1000;
     if (typeof exp !== 'number' || now >= exp || (typeof nbf === 'number' && now < nbf)) return undefined;
     const claims = parsed.payload['kubernetes.io'] as Bound | undefined;
     if (claims?.serviceaccount === undefined || typeof claims.namespace !== 'string') return undefined;
     if (!holds(claims)) return undefined;
-    return { user: userOf(claims, jti), audiences: Array.isArray(aud) ? (aud as string[]) : [String(aud)] };
+    const user = userOf(claims, jti);
+    const late = typeof claims.warnafter === 'number' ? Math.floor(now - claims.warnafter) : 0;
+    return {
+      user,
+      audiences: Array.isArray(aud) ? (aud as string[]) : [String(aud)],
+      ...(late > 0 && {
+        annotations: {
+          'authentication.k8s.io/stale-token': `subject: ${user.name}, seconds after warning threshold: ${late}`,
+        },
+      }),
+    };
   }
 
   return {
@@ -124,21 +158,26 @@ export function serviceAccountTokens(
     // No limit but that of the field.
     maxExpirationSeconds: options.maxExpirationSeconds ?? 2 ** 32,
     authenticateToken,
+    onLegacyUse(listener) {
+      legacyUsed = listener;
+    },
     issue({ bound: claims, audiences: wanted, expirationSeconds }) {
       const now = Math.floor(clock.now() / 1000);
-      return signToken(
+      const id = randomUuid(random);
+      const token = signToken(
         {
           aud: wanted,
           exp: now + expirationSeconds,
           iat: now,
           iss: issuers[0],
-          jti: randomUuid(random),
+          jti: id,
           'kubernetes.io': claims,
           nbf: now,
           sub: `system:serviceaccount:${claims.namespace}:${claims.serviceaccount.name}`,
         },
         signer,
       );
+      return { token, id };
     },
     jwks() {
       const unique = new Map(keys.map((key) => [key.id, key]));
