@@ -7,6 +7,7 @@ import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/open
 import { openApiV2 } from '../api/openapi/v2.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
 import { otherDocuments, otherSchemas } from '../api/openapi/other-paths.ts';
+import { type Texts, withTexts } from '../api/openapi/texts.ts';
 import { encodeOpenApiV3 } from '../api/openapi/v3-protobuf.ts';
 import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
 import type { ApiServices } from './aggregation/api-services.ts';
@@ -58,7 +59,7 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
       }),
     );
   const v3 = (path: string, isProtobuf: boolean) => {
-    const made = () => openApiV3(groups().get(path)!.read(), schemas());
+    const made = () => openApiV3(groups().get(path)!.read(), schemas(), texts());
     return isProtobuf
       ? keep(`${path} protobuf`, protobufV3, () => encodeOpenApiV3(made()))
       : keep(path, 'application/json', () => jsonBytes(made()));
@@ -75,6 +76,7 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
     openApiV2(
       [...groups().values()].map(({ read }) => read()),
       schemas(),
+      texts(),
     ),
   );
   let whole = { of: '', value: {} as Record<string, unknown> };
@@ -179,7 +181,7 @@ function customSwagger(catalog: Catalog): SwaggerPart[] {
     const { document: facts, schemas: own } = customDocument(
       all.map((kind) => ({ ...kind, schema: swaggerOfStructural(kind.schema) })),
     );
-    const { paths, definitions } = openApiV2([facts], { ...schemas(), ...own });
+    const { paths, definitions } = openApiV2([facts], { ...schemas(), ...own }, texts());
     return { paths, definitions } as SwaggerPart;
   });
 }
@@ -199,7 +201,7 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
           hash: sha512(JSON.stringify(all)),
           make: () => {
             const { document: facts, schemas: own } = customDocument(all);
-            return openApiV3(facts, { ...schemas(), ...own });
+            return openApiV3(facts, { ...schemas(), ...own }, texts());
           },
         },
       ]),
@@ -256,7 +258,8 @@ function groupFiles(): Map<string, KnownDocument> {
 }
 
 /** Documents are made from a fact and change only with it (or with the program), so the fact's hash is theirs without making them. */
-const schemas = lazily(() => ({ ...(readFact('schemas.json') as Schemas), ...otherSchemas }));
+const texts = lazily(() => readFact('descriptions.json') as Texts);
+const schemas = lazily(() => withTexts({ ...(readFact('schemas.json') as Schemas), ...otherSchemas }, texts()));
 
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));

@@ -104,32 +104,6 @@ export function describeOperation(operation: SlimOperation): string {
   }
 }
 
-/** What can honestly be said of a property from its schema: its values, its default, what identifies its items. */
-export function describeProperty(schema: SchemaObject): string {
-  const parts: string[] = [];
-  const values = (schema['enum'] ?? schema.items?.['enum']) as readonly string[] | undefined;
-  if (values !== undefined) parts.push(`Possible values: ${values.map((value) => `"${value}"`).join(', ')}.`);
-  const keys = schema['x-kubernetes-list-map-keys'] as readonly string[] | undefined;
-  if (keys !== undefined) parts.push(`Items are identified by ${keys.join(', ')}.`);
-  else if (schema['x-kubernetes-list-type'] === 'set') parts.push('No item may be given twice.');
-  const standard = schema['default'];
-  if (
-    typeof standard === 'number' ||
-    typeof standard === 'boolean' ||
-    (typeof standard === 'string' && standard !== '')
-  )
-    parts.push(`Default: ${JSON.stringify(standard)}.`);
-  return parts.join(' ');
-}
-
-/** What can be said of a type: which kind it is. */
-export function describeType(schema: SchemaObject): string {
-  const kinds = schema['x-kubernetes-group-version-kind'] as readonly GroupVersionKind[] | undefined;
-  if (kinds?.length !== 1) return '';
-  const { group, kind, version } = kinds[0]!;
-  return `The kind ${kind} of ${group === '' ? version : `${group}/${version}`}.`;
-}
-
 /** The names of all schemas that `roots` need, in order of name. */
 export function reachable(schemas: Schemas, roots: Iterable<string>): string[] {
   const found = new Set<string>();

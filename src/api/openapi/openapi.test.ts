@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Reader } from '../codec/protobuf-bytes.ts';
 import type { Schemas, SlimDocument } from './facts.ts';
+import { type Texts, withTexts } from './texts.ts';
 import { openApiV2 } from './v2.ts';
 import { otherDocuments, otherSchemas } from './other-paths.ts';
 import { encodeOpenApiV2 } from './v2-protobuf.ts';
@@ -13,7 +14,8 @@ import { encodeOpenApiV3 } from './v3-protobuf.ts';
 
 const facts = join(process.cwd(), 'facts');
 const read = <T>(...path: string[]): T => JSON.parse(readFileSync(join(facts, ...path), 'utf8')) as T;
-const schemas = read<Schemas>('schemas.json');
+const texts = read<Texts>('descriptions.json');
+const schemas = withTexts(read<Schemas>('schemas.json'), texts);
 const documents = readdirSync(join(facts, 'openapi-v3')).map((file) => read<SlimDocument>('openapi-v3', file));
 
 interface Swagger {
@@ -23,7 +25,11 @@ interface Swagger {
 
 function unresolved(document: unknown, prefix: string, known: object): string[] {
   const names = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map((match) => match[1]!);
-  return names.filter((name) => !name.startsWith(prefix) || !Object.hasOwn(known, name.slice(prefix.length)));
+  return names.filter(
+    (name) =>
+      !name.startsWith('#/parameters/') &&
+      (!name.startsWith(prefix) || !Object.hasOwn(known, name.slice(prefix.length))),
+  );
 }
 
 test('every v3 document is whole', () => {
@@ -35,7 +41,7 @@ test('every v3 document is whole', () => {
 });
 
 test('v3 says what kubectl looks for', () => {
-  const apps = openApiV3(read<SlimDocument>('openapi-v3', factFileOf('apis/apps/v1')), schemas) as unknown as {
+  const apps = openApiV3(read<SlimDocument>('openapi-v3', factFileOf('apis/apps/v1')), schemas, texts) as unknown as {
     paths: Swagger['paths'];
     components: { schemas: Swagger['definitions'] };
   };
@@ -45,16 +51,21 @@ test('v3 says what kubectl looks for', () => {
   const names = (patch['parameters'] as { name: string }[]).map(({ name }) => name);
   assert.ok(names.includes('fieldValidation') && names.includes('dryRun'));
   const container = apps.components.schemas['io.k8s.api.core.v1.Container']!;
-  assert.match(String(container.properties!['imagePullPolicy']!['description']), /"Always", "IfNotPresent", "Never"/);
+  assert.match(String(container.properties!['imagePullPolicy']!['description']), /Always, Never, IfNotPresent/);
+  const named = (patch['parameters'] as { name: string; description?: string }[]).find(({ name }) => name === 'dryRun');
+  assert.match(named?.description ?? '', /modifications should not be persisted/);
   assert.deepEqual(openApiV3Index(new Map([['apis/apps/v1', 'AB']])), {
     paths: { 'apis/apps/v1': { serverRelativeURL: '/openapi/v3/apis/apps/v1?hash=AB' } },
   });
 });
 
 test('v2 is whole, in JSON and in protobuf', () => {
-  const document = openApiV2(documents, schemas);
+  const document = openApiV2(documents, schemas, texts);
   const swagger = document as unknown as Swagger;
   assert.deepEqual(unresolved(document, '#/definitions/', swagger.definitions), []);
+  const shared = [...JSON.stringify(document).matchAll(/"\$ref":"#\/parameters\/([^"]*)"/g)].map((match) => match[1]!);
+  assert.ok(shared.length > 1_000);
+  for (const name of new Set(shared)) assert.ok(Object.hasOwn(document['parameters'] as object, name), name);
   assert.equal(swagger.definitions['io.k8s.apimachinery.pkg.api.resource.Quantity' as string]!.properties, undefined);
   const bytes = encodeOpenApiV2(document);
   const counts = new Map<number, number>();
@@ -83,16 +94,17 @@ test('v3 in protobuf has every path, schema and property', () => {
   for (const document of [...documents, ...otherDocuments.values()]) {
     const whole = openApiV3(document, { ...schemas, ...otherSchemas }) as unknown as {
       paths: object;
-      components: { schemas: Swagger['definitions'] };
+      components: { schemas?: Swagger['definitions'] };
     };
+    const all = whole.components.schemas ?? {};
     const fields = fieldsOf(encodeOpenApiV3(whole as never));
     assert.deepEqual(fields.map(([number]) => number).join(' '), '1 2 4 5');
     const of = (number: number): Buffer => fields.find(([found]) => found === number)![1];
     assert.deepEqual([...named(of(4), 1).keys()].toSorted(), Object.keys(whole.paths).toSorted());
     const written = fieldsOf(of(5)).find(([number]) => number === 1);
     const found = written === undefined ? new Map<string, Buffer>() : named(written[1], 1);
-    assert.deepEqual([...found.keys()].toSorted(), Object.keys(whole.components.schemas).toSorted());
-    for (const [name, { properties }] of Object.entries(whole.components.schemas)) {
+    assert.deepEqual([...found.keys()].toSorted(), Object.keys(all).toSorted());
+    for (const [name, { properties }] of Object.entries(all)) {
       if (properties === undefined) continue;
       const schema = fieldsOf(fieldsOf(found.get(name)!)[0]![1]);
       const names = [...named(schema.find(([number]) => number === 31)![1], 1).keys()];

@@ -15,7 +15,6 @@ export const otherDocuments: ReadonlyMap<string, SlimDocument> = new Map<string,
         '/.well-known/openid-configuration/': {
           get: {
             tags: ['WellKnown'],
-            description: 'get what verifiers of service account tokens need to know of their issuer',
             operationId: 'getServiceAccountIssuerOpenIDConfiguration',
             responses: { 200: { 'application/json': plainText }, 401: {} },
           },
@@ -31,7 +30,6 @@ export const otherDocuments: ReadonlyMap<string, SlimDocument> = new Map<string,
         '/openid/v1/jwks/': {
           get: {
             tags: ['openid'],
-            description: 'get the keys that service account tokens are verified with',
             operationId: 'getServiceAccountIssuerOpenIDKeyset',
             responses: { 200: { 'application/jwk-set+json': plainText }, 401: {} },
           },
@@ -47,7 +45,6 @@ export const otherDocuments: ReadonlyMap<string, SlimDocument> = new Map<string,
         '/version/': {
           get: {
             tags: ['version'],
-            description: 'get the version of this server',
             operationId: 'getCodeVersion',
             responses: { 200: { 'application/json': versionInfo }, 401: {} },
           },
@@ -64,7 +61,6 @@ const maybe = { type: 'string' };
 export const otherSchemas: Schemas = {
   [versionInfo]: {
     type: 'object',
-    description: 'What the server says of its version.',
     required: [
       'major',
       'minor',
@@ -79,16 +75,16 @@ export const otherSchemas: Schemas = {
     properties: {
       buildDate: always,
       compiler: always,
-      emulationMajor: { ...maybe, description: 'Major version whose behaviour the server shows.' },
-      emulationMinor: { ...maybe, description: 'Minor version whose behaviour the server shows.' },
+      emulationMajor: maybe,
+      emulationMinor: maybe,
       gitCommit: always,
       gitTreeState: always,
       gitVersion: always,
       goVersion: always,
-      major: { ...always, description: 'Major version of the program.' },
-      minCompatibilityMajor: { ...maybe, description: 'Major version of the oldest servers it works beside.' },
-      minCompatibilityMinor: { ...maybe, description: 'Minor version of the oldest servers it works beside.' },
-      minor: { ...always, description: 'Minor version of the program.' },
+      major: always,
+      minCompatibilityMajor: maybe,
+      minCompatibilityMinor: maybe,
+      minor: always,
       platform: always,
     },
   },

@@ -1,8 +1,7 @@
 // Owns the OpenAPI v3 documents: one a group version, and the index of them. Pure: facts in, documents out.
 import {
   describeOperation,
-  describeProperty,
-  describeType,
+  type GroupVersionKind,
   gvkOf,
   methods,
   parameterOf,
@@ -16,18 +15,21 @@ import {
   schemaNames,
   statusText,
 } from './facts.ts';
+import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 
 type Json = Record<string, unknown>;
 
 /** The document of a group version from its recorded paths and all recorded schemas. */
-export function openApiV3(document: SlimDocument, schemas: Schemas): Json {
+export function openApiV3(document: SlimDocument, schemas: Schemas, texts: Texts = noTexts): Json {
   const names = reachable(schemas, schemaNames(document));
   return {
     openapi: '3.0.0',
     info: document.info,
-    paths: mapValues(document.paths, pathItem),
+    paths: mapValues(document.paths, (path, at) => pathItem(at, path, texts)),
     components: {
-      schemas: Object.fromEntries(names.map((name) => [name, described(schemas[name]!)])),
+      ...(names.length > 0 && {
+        schemas: Object.fromEntries(names.map((name) => [name, ofEveryGroup(schemas[name]!, document)])),
+      }),
       securitySchemes: {
         BearerToken: {
           type: 'apiKey',
@@ -55,24 +57,37 @@ export function factFileOf(path: string): string {
   return `${path.replaceAll('/', '_')}.json`;
 }
 
-export function mapValues<T, R>(record: Readonly<Record<string, T>>, map: (value: T) => R): Record<string, R> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+export function mapValues<T, R>(
+  record: Readonly<Record<string, T>>,
+  map: (value: T, key: string) => R,
+): Record<string, R> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }
 
-function pathItem(path: SlimPath): Json {
+function pathItem(at: string, path: SlimPath, texts: Texts): Json {
   const item: Json = {};
-  for (const method of methods) if (path[method] !== undefined) item[method] = operationObject(path[method]);
-  if (path.parameters !== undefined && path.parameters.length > 0) item['parameters'] = path.parameters.map(parameter);
+  for (const method of methods) {
+    const operation = path[method];
+    if (operation !== undefined) item[method] = operationObject(operation, texts, { path: at, method, operation });
+  }
+  const operation = methods.map((method) => path[method]).find((one) => one?.gvk !== undefined);
+  if (path.parameters !== undefined && path.parameters.length > 0)
+    item['parameters'] = path.parameters.map((text) =>
+      parameter(text, parameterText(texts, text, { path: at, operation })),
+    );
   return item;
 }
 
-function operationObject(operation: SlimOperation): Json {
+function operationObject(operation: SlimOperation, texts: Texts, place: Place): Json {
   const { tags, operationId, parameters, body, responses, action, gvk } = operation;
   return {
     ...(tags !== undefined && { tags }),
-    description: describeOperation(operation),
+    description: texts.operations[operation.operationId] ?? describeOperation(operation),
     operationId,
-    ...(parameters !== undefined && parameters.length > 0 && { parameters: parameters.map(parameter) }),
+    ...(parameters !== undefined &&
+      parameters.length > 0 && {
+        parameters: parameters.map((text) => parameter(text, parameterText(texts, text, place))),
+      }),
     ...(body !== undefined && {
       requestBody: {
         content: content(body),
@@ -90,9 +105,15 @@ function operationObject(operation: SlimOperation): Json {
   };
 }
 
-function parameter(text: string): Json {
+function parameter(text: string, description: string | undefined): Json {
   const { name, in: place, type, required } = parameterOf(text);
-  return { name, in: place, ...(required && { required: true }), schema: { type, uniqueItems: true } };
+  return {
+    name,
+    in: place,
+    ...(description !== undefined && { description }),
+    ...(required && { required: true }),
+    schema: { type, uniqueItems: true },
+  };
 }
 
 function content(types: Readonly<Record<string, string>>): Json {
@@ -101,17 +122,15 @@ function content(types: Readonly<Record<string, string>>): Json {
   }));
 }
 
-/** A recorded schema with what can be said of it and of its properties. */
-function described(schema: SchemaObject): Json {
-  const description = describeType(schema);
-  return {
-    ...(description !== '' && { description }),
-    ...schema,
-    ...(schema.properties !== undefined && {
-      properties: mapValues(schema.properties, (property) => {
-        const text = describeProperty(property);
-        return text === '' || property.$ref !== undefined ? property : { description: text, ...property };
-      }),
-    }),
-  };
+/** Some kinds are in every group: of the core's they say so, and of the document's own. */
+function ofEveryGroup(schema: SchemaObject, { paths }: SlimDocument): SchemaObject {
+  const kinds = schema[kindsKey] as readonly GroupVersionKind[] | undefined;
+  if (kinds === undefined || kinds.length < 2) return schema;
+  const [, , group, version] = Object.keys(paths)[0]?.split('/') ?? [];
+  const { kind } = kinds[0]!;
+  const own = group === undefined || version === '' || version === undefined ? [] : [{ group, kind, version }];
+  const core = { group: '', kind, version: 'v1' };
+  return { ...schema, [kindsKey]: Object.keys(paths)[0]!.startsWith('/api/') ? [core] : [core, ...own] };
 }
+
+const kindsKey = 'x-kubernetes-group-version-kind';
