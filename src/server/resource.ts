@@ -98,6 +98,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   warnings?(obj: Frozen<T>, prev?: Frozen<T>): string[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectable?: Readonly<Record<string, (obj: Frozen<T>) => string>>;
+  /** An annotation that upstream's own form of the kind keeps elsewhere: what shows only metadata has it not. */
+  readonly withoutAnnotation?: string;
   readonly columns?: readonly Column<T>[];
   /** The order of a table's rows; default: that of the list. */
   readonly rowOrder?: (a: Frozen<T>, b: Frozen<T>) => number;

@@ -55,9 +55,17 @@ function numberOf(text: string, { names, low }: Field): number | undefined {
   return at < 0 ? undefined : at + low;
 }
 
+const areas = new Set(
+  'Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico Pacific US'.split(
+    ' ',
+  ),
+);
+
 /** Names of the time zone database; the server's own zone and offsets are not accepted. */
 export function isTimeZone(name: string): boolean {
-  if (!/^[A-Z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/.test(name) || name === 'Local') return false;
+  // Names are those of files; what answers here does not look at case.
+  if (!/^[A-Z][A-Za-z0-9_+-]*(\/[A-Z][A-Za-z0-9_+-]*)*$/.test(name) || name === 'Local') return false;
+  if (name.includes('/') && !areas.has(name.slice(0, name.indexOf('/')))) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== '';
   } catch (error) {

@@ -44,8 +44,9 @@ export interface WebhookService {
 
 export function validateWebhookService(problems: Problems, path: string, service: WebhookService): void {
   const { namespace, name, path: urlPath = '', port = 0 } = service;
-  if (!name) problems.required(`${path}.name`, 'service name is required');
-  if (!namespace) problems.required(`${path}.namespace`, 'service namespace is required');
+  // Upstream mixes the two up.
+  if (!namespace) problems.required(`${path}.name`, 'service name is required');
+  if (!name) problems.required(`${path}.namespace`, 'service namespace is required');
   problems.each(`${path}.port`, port, portNumber(port));
   if (urlPath === '' || urlPath === '/') return;
   const at = `${path}.path`;

@@ -9,6 +9,8 @@ import { forbidden, invalid, notSupported, required } from '../../api/field-erro
 import type { Frozen } from '../../api/meta.ts';
 import { isDNS1035Label, isDNS1123Subdomain } from '../../api/names.ts';
 import type { FieldError } from '../../api/status-error.ts';
+import { Problems } from '../../api/validation/problems.ts';
+import { validateWebhookService } from '../../api/validation/webhook-client.ts';
 import { same } from '../verbs/equal.ts';
 import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
 import { isKnownFormat } from './formats.ts';
@@ -339,18 +341,10 @@ function conversion({ conversion: given }: Spec): FieldError[] {
   return errors;
 }
 
-function serviceErrors(
-  { name, namespace, path: servicePath, port = 443 }: Frozen<ServiceReference>,
-  at: string,
-): FieldError[] {
-  const errors: FieldError[] = [];
-  if (!name) errors.push(required(`${at}.name`));
-  if (!namespace) errors.push(required(`${at}.namespace`));
-  if (servicePath !== undefined && !servicePath.startsWith('/'))
-    errors.push(invalid(`${at}.path`, servicePath, "must start with a '/'"));
-  if (port < 1 || port > 65535)
-    errors.push(invalid(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'));
-  return errors;
+function serviceErrors(service: Frozen<ServiceReference>, at: string): FieldError[] {
+  const problems = new Problems();
+  validateWebhookService(problems, at, { ...service, port: service.port ?? 443 });
+  return problems.list;
 }
 
 function reviewErrors(reviews: readonly string[], field: string): FieldError[] {

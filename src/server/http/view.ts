@@ -59,8 +59,18 @@ function columnsOf(resource: Resource): readonly Column<KubeObject>[] {
   return resource.columns ?? plainColumns;
 }
 
-function partial(object: Frozen<KubeObject>, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
+/** Of built-in kinds as they are stored, not as their version has them. */
+function partial(served: Served, stored: Frozen<KubeObject>, object: Frozen<KubeObject>, version: string): object {
+  const { metadata } = served.custom ? object : stored;
+  const shown = without(metadata, served.resource.withoutAnnotation);
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: shown };
+}
+
+function without(metadata: Frozen<KubeObject>['metadata'], annotation: string | undefined): object {
+  if (annotation === undefined || metadata.annotations?.[annotation] === undefined) return metadata;
+  const { annotations, ...rest } = metadata;
+  const { [annotation]: _, ...others } = annotations!;
+  return Object.keys(others).length === 0 ? rest : { ...metadata, annotations: others };
 }
 
 function row(
@@ -82,7 +92,7 @@ function row(
   return {
     cells,
     ...(conditions.length > 0 && { conditions }),
-    object: include === 'None' ? null : include === 'Object' ? object : partial(seen, form.asVersion),
+    object: include === 'None' ? null : include === 'Object' ? object : partial(served, stored, object, form.asVersion),
   };
 }
 
@@ -131,7 +141,7 @@ export function objectView(
   { columns, bookmark }: { readonly columns: boolean; readonly bookmark: boolean } = { columns: true, bookmark: false },
 ): object {
   const shown = entry === undefined || bookmark ? object : (versionView(entry, served) as Frozen<KubeObject>);
-  if (form.as === 'PartialObjectMetadata') return partial(served.custom ? shown : object, form.asVersion);
+  if (form.as === 'PartialObjectMetadata') return partial(served, object, shown, form.asVersion);
   if (form.as === 'PartialObjectMetadataList') throw notAcceptable();
   return {
     kind: 'Table',
@@ -166,7 +176,7 @@ export function listView(
       head: { kind: 'PartialObjectMetadataList', apiVersion, metadata },
       field: 'items',
       count: entries.length,
-      item: (at) => partial(served.custom ? shown(entries[at]!) : entries[at]!.object, form.asVersion),
+      item: (at) => partial(served, entries[at]!.object, shown(entries[at]!), form.asVersion),
     };
   const { rowOrder } = served.collection?.storage ?? served.resource;
   const sorted = rowOrder === undefined ? entries : [...entries].sort((a, b) => rowOrder(a.object, b.object));

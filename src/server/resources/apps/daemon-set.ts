@@ -65,10 +65,11 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
     const spec = (obj.spec ??= {} as DaemonSet['spec']);
     const strategy = (spec.updateStrategy ??= {});
     strategy.type ||= 'RollingUpdate';
-    if (strategy.type === 'RollingUpdate') {
-      const rolling = (strategy.rollingUpdate ??= {});
-      rolling.maxUnavailable ??= 1;
-      rolling.maxSurge ??= 0;
+    if (strategy.type === 'RollingUpdate') (strategy.rollingUpdate ??= {}).maxUnavailable ??= 1;
+    // Upstream's own form of them knows no absence.
+    if (strategy.rollingUpdate) {
+      strategy.rollingUpdate.maxUnavailable ??= 0;
+      strategy.rollingUpdate.maxSurge ??= 0;
     }
     spec.revisionHistoryLimit ??= 10;
     applyTemplateDefaults(spec);
@@ -99,7 +100,9 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
     validateSpec(problems, next);
     return problems.list;
   },
-  warnings: templateWarnings,
+  warnings: (obj, prev) =>
+    prev !== undefined && same(obj.spec?.template, prev.spec?.template) ? [] : templateWarnings(obj),
+  withoutAnnotation: templateGeneration,
   columns: [
     nameColumn,
     { name: 'Desired', type: 'integer', cell: ({ status }) => count(status?.desiredNumberScheduled) },

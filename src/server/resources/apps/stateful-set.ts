@@ -91,7 +91,12 @@ function withClaims({ template, volumeClaimTemplates = [] }: Frozen<StatefulSet>
   return { ...template, spec: { ...template.spec, volumes: [...claims, ...others] } };
 }
 
-function validateSpec(problems: Problems, { spec = {} as StatefulSet['spec'] }: Frozen<StatefulSet>): void {
+/** Claims and the service's name are looked at when they come: later they cannot change. */
+function validateSpec(
+  problems: Problems,
+  { spec = {} as StatefulSet['spec'] }: Frozen<StatefulSet>,
+  isNew: boolean,
+): void {
   if (!spec.podManagementPolicy) problems.required('spec.podManagementPolicy');
   else if (spec.podManagementPolicy !== 'OrderedReady' && spec.podManagementPolicy !== 'Parallel')
     problems.invalid('spec.podManagementPolicy', spec.podManagementPolicy, "must be 'OrderedReady' or 'Parallel'");
@@ -100,13 +105,14 @@ function validateSpec(problems: Problems, { spec = {} as StatefulSet['spec'] }: 
   for (const field of ['whenDeleted', 'whenScaled'] as const)
     if (retention !== undefined && !retentions.includes(retention[field] ?? ''))
       problems.notSupported(`spec.persistentVolumeClaimRetentionPolicy.${field}`, retention[field] ?? '', retentions);
-  spec.volumeClaimTemplates?.forEach((claim, at) =>
-    validateClaimSpec(problems, `spec.volumeClaimTemplates[${at}].spec`, claim.spec ?? {}),
-  );
+  if (isNew)
+    spec.volumeClaimTemplates?.forEach((claim, at) =>
+      validateClaimSpec(problems, `spec.volumeClaimTemplates[${at}].spec`, claim.spec ?? {}),
+    );
   problems.notNegative('spec.replicas', spec.replicas);
   problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   problems.notNegative('spec.ordinals.start', spec.ordinals?.start);
-  if (spec.serviceName) problems.each('spec.serviceName', spec.serviceName, dnsSubdomain(spec.serviceName));
+  if (isNew && spec.serviceName) problems.each('spec.serviceName', spec.serviceName, dnsSubdomain(spec.serviceName));
   if (validateWorkloadSelector(problems, 'spec.selector', spec.selector))
     validateRunningTemplate(problems, 'spec.template', withClaims(spec), spec.selector);
   else problems.invalid('spec.selector', spec.selector, 'invalid label selector');
@@ -121,11 +127,13 @@ export const statefulSet = defineResource<StatefulSet>(statefulSets, {
   applyDefaults,
   validate(obj) {
     const problems = new Problems();
-    validateSpec(problems, obj);
+    validateSpec(problems, obj, true);
     return problems.list;
   },
+  validateUpdateAlone: true,
   validateUpdate(next, prev) {
     const problems = new Problems();
+    validateSpec(problems, next, false);
     for (const field of immutable) problems.immutable(`spec.${field}`, next.spec?.[field], prev.spec?.[field], same);
     return problems.list;
   },

@@ -92,6 +92,7 @@ function validateDeclaredFeatures(problems: Problems, features: readonly string[
     const path = `status.declaredFeatures[${at}]`;
     if (!/^[A-Z][A-Za-z0-9]*(\/[A-Z][A-Za-z0-9]*)*$/.test(feature))
       problems.invalid(path, feature, 'must be words in upper camel case, with "/" between them');
+    if (features.indexOf(feature) < at) problems.duplicate(path, feature);
     if (at > 0 && feature <= features[at - 1]!) problems.invalid(path, feature, 'must be sorted and unique');
   });
 }
@@ -100,6 +101,7 @@ function validateDeclaredFeatures(problems: Problems, features: readonly string[
 function validateRanges(problems: Problems, next: readonly string[], prev: readonly string[]): void {
   const changed = (): void =>
     problems.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
+  next.forEach((range, at) => problems.each(`spec.podCIDRs[${at}]`, range, cidr(range)));
   if (prev.length === 0) return;
   if (prev.length !== next.length) return changed();
   prev.forEach((range, at) => {

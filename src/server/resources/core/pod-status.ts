@@ -73,12 +73,14 @@ function validateNotRestarted(
 function validateClaimStatuses(problems: Problems, { spec, status }: Frozen<Pod>): void {
   const seen = new Set<string>();
   status?.resourceClaimStatuses?.forEach(({ name, resourceClaimName }, at) => {
-    const here = `status.resourceClaimStatuses[${at}].name`;
+    const path = `status.resourceClaimStatuses[${at}]`;
+    const here = `${path}.name`;
     if (!spec.resourceClaims?.some((claim) => claim.name === name))
       problems.invalid(here, name, 'must match the name of an entry in `spec.resourceClaims`');
     if (seen.has(name)) problems.duplicate(here, name);
     seen.add(name);
-    if (resourceClaimName !== undefined) problems.each(here, resourceClaimName, subdomainName(resourceClaimName));
+    if (resourceClaimName !== undefined)
+      problems.each(`${path}.resourceClaimName`, resourceClaimName, subdomainName(resourceClaimName));
   });
 }
 

@@ -33,9 +33,10 @@ const deadAnnotations = {
   'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
 } as const;
 
+/** Told when a pod is made: those who change pods are mostly controllers. */
 export function podWarnings(pod: Frozen<Pod>, prev?: Frozen<Pod>): string[] {
+  if (prev !== undefined) return [];
   const warnings = podSpecWarnings('', pod.metadata, pod.spec);
-  if (prev !== undefined) return warnings;
   warnings.push(...appArmorWarnings('metadata.annotations', pod.metadata.annotations, pod.spec, false));
   const wrong = dnsLabel(pod.metadata.name);
   if (wrong.length > 0)

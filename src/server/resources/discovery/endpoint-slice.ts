@@ -74,7 +74,8 @@ function validateEndpoint(problems: Problems, path: string, endpoint: Frozen<End
   validateHints(problems, `${path}.hints`, endpoint.hints);
 }
 
-function validate(slice: Frozen<EndpointSlice>): Problems {
+/** With `prev`: endpoints that stay are not looked at again. */
+function validate(slice: Frozen<EndpointSlice>, prev?: Frozen<EndpointSlice>): Problems {
   const problems = new Problems();
   problems.oneOf('addressType', slice.addressType, ['FQDN', 'IPv4', 'IPv6']);
   // Required lists that are unset are null on the wire.
@@ -82,6 +83,7 @@ function validate(slice: Frozen<EndpointSlice>): Problems {
   const ports = slice.ports ?? [];
   const { addressType = '' } = slice;
   validatePorts(problems, ports);
+  if (prev !== undefined && same(slice.endpoints, prev.endpoints)) return problems;
   if (endpoints.length > maxEndpoints) problems.tooMany('endpoints', endpoints.length, maxEndpoints);
   endpoints.forEach((endpoint, at) => {
     const here = `endpoints[${at}]`;
@@ -151,8 +153,9 @@ export const endpointSlice = defineResource<EndpointSlice>(endpointSlices, {
   },
   validate: (obj) => validate(obj).list,
   place,
+  validateUpdateAlone: true,
   validateUpdate(next, prev) {
-    const problems = new Problems();
+    const problems = validate(next, prev);
     problems.immutable('addressType', next.addressType, prev.addressType, same);
     return problems.list;
   },

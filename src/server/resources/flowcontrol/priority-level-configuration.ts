@@ -1,5 +1,6 @@
 // Owns the kind PriorityLevelConfiguration.
 import type {
+  ExemptPriorityLevelConfiguration,
   LimitedPriorityLevelConfiguration,
   LimitResponse,
   PriorityLevelConfiguration,
@@ -51,7 +52,10 @@ function validateResponse(problems: Problems, path: string, response: Frozen<Lim
   } else if (type === 'Queue') {
     if (!queuing) problems.required(`${path}.queuing`, 'must not be empty if limitResponse.type is Limited');
     else validateQueuing(problems, `${path}.queuing`, queuing);
-  } else problems.notSupported(`${path}.type`, type, ['Queue', 'Reject']);
+  } else {
+    if (type) problems.notSupported(`${path}.type`, type, ['Queue', 'Reject']);
+    if (queuing) problems.forbidden(`${path}.queuing`, 'must be nil if limitResponse.type is not Limited');
+  }
 }
 
 function validatePercent(problems: Problems, path: string, percent: number | undefined, max = 100): void {
@@ -81,18 +85,24 @@ function validateMandatory(problems: Problems, { metadata: { name }, spec }: Lev
 function validateSpec(problems: Problems, name: string, spec: Level['spec']): void {
   if ((name === 'exempt') !== (spec.type === 'Exempt'))
     problems.invalid('spec.type', spec.type, "type must be 'Exempt' if and only if name is 'exempt'");
-  if (spec.type === 'Exempt') {
-    if (spec.limited) problems.forbidden('spec.limited', 'must be nil if the type is not Limited');
-    if (!spec.exempt) return;
-    const { nominalConcurrencyShares: shares, lendablePercent } = spec.exempt;
-    if (shares !== undefined && shares !== null && shares < 0)
-      problems.invalid('spec.exempt.nominalConcurrencyShares', shares, 'must be a non-negative integer');
-    validatePercent(problems, 'spec.exempt.lendablePercent', lendablePercent);
-  } else if (spec.type === 'Limited') {
-    if (spec.exempt) problems.forbidden('spec.exempt', 'must be nil if the type is Limited');
+  const known = spec.type === 'Exempt' || spec.type === 'Limited';
+  if (!known && spec.type) problems.notSupported('spec.type', spec.type, ['Exempt', 'Limited']);
+  if (spec.exempt && spec.type === 'Exempt') validateExempt(problems, spec.exempt);
+  else if (spec.exempt) problems.forbidden('spec.exempt', 'must be nil if the type is not Exempt');
+  if (spec.type === 'Limited') {
     if (!spec.limited) problems.required('spec.limited', 'must not be empty when type is Limited');
     else validateLimited(problems, spec.limited);
-  } else problems.notSupported('spec.type', spec.type, ['Exempt', 'Limited']);
+  } else if (spec.limited) problems.forbidden('spec.limited', 'must be nil if the type is not Limited');
+  // Declared by upstream, so told last.
+  if (!spec.type) problems.required('spec.type');
+  if (spec.limited && !spec.limited.limitResponse?.type) problems.required('spec.limited.limitResponse.type');
+}
+
+function validateExempt(problems: Problems, exempt: Frozen<ExemptPriorityLevelConfiguration>): void {
+  const { nominalConcurrencyShares: shares, lendablePercent } = exempt;
+  if (shares !== undefined && shares !== null && shares < 0)
+    problems.invalid('spec.exempt.nominalConcurrencyShares', shares, 'must be a non-negative integer');
+  validatePercent(problems, 'spec.exempt.lendablePercent', lendablePercent);
 }
 
 function validate(obj: Level): Problems {

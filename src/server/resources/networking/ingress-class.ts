@@ -42,6 +42,9 @@ function parametersText({ spec }: Frozen<IngressClass>): string {
   return `${parameters.kind}${group}/${parameters.name}`;
 }
 
+const controllerLast = requiredLast('spec.controller');
+const parametersLast = requiredLast(/^spec\.parameters\.(kind|name)$/);
+
 export const ingressClass = defineResource<IngressClass>(ingressClasses, {
   applyDefaults({ spec }) {
     if (spec?.parameters) spec.parameters.scope ??= 'Cluster';
@@ -51,7 +54,8 @@ export const ingressClass = defineResource<IngressClass>(ingressClasses, {
   },
   prepareForUpdate: (next, prev) => raiseGeneration(next, prev),
   validate: (obj) => validate(obj).list,
-  place: requiredLast(/^spec\.parameters\.(kind|name)$/),
+  place: (error, change) =>
+    change && error.field === 'spec.controller' ? controllerLast(error) : parametersLast(error),
   validateUpdate(next, prev) {
     const problems = new Problems();
     problems.immutable('spec.controller', next.spec?.controller, prev.spec?.controller, same);

@@ -10,7 +10,7 @@ import { validateContainerResources } from '../../../api/validation/resources.ts
 import { same } from '../../../api/validation/same.ts';
 import { validateTolerations } from '../../../api/validation/scheduling.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource } from '../define.ts';
+import { defineResource, requiredLast } from '../define.ts';
 
 function validateScheduling(problems: Problems, { nodeSelector, tolerations }: Frozen<Scheduling>): void {
   validateLabels(problems, 'scheduling.nodeSelector', nodeSelector);
@@ -37,6 +37,7 @@ export const runtimeClass = defineResource<RuntimeClass>(runtimeClasses, {
     roundResources(overhead?.podFixed);
   },
   validate: (obj) => validate(obj).list,
+  place: requiredLast('handler'),
   validateUpdate(next, prev) {
     const problems = new Problems();
     problems.immutable('handler', next.handler, prev.handler, same);

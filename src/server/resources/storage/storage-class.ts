@@ -82,6 +82,8 @@ function labelWarnings({ allowedTopologies = [] }: Frozen<StorageClass>): string
   );
 }
 
+const provisionerLast = requiredLast('provisioner');
+
 export const storageClass = defineResource<StorageClass>(storageClasses, {
   shortNames: ['sc'],
   applyDefaults(obj) {
@@ -89,10 +91,10 @@ export const storageClass = defineResource<StorageClass>(storageClasses, {
     obj.volumeBindingMode ??= 'Immediate';
   },
   validate: (obj) => validate(obj).list,
-  place: requiredLast('provisioner'),
+  place: (error, change) => (change ? 0 : provisionerLast(error)),
   validateUpdate(next, prev) {
     const problems = new Problems();
-    for (const field of ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const)
+    for (const field of ['provisioner', 'parameters', 'reclaimPolicy', 'volumeBindingMode'] as const)
       problems.immutable(field, next[field], prev[field], same);
     return problems.list;
   },

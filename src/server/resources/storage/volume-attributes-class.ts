@@ -19,11 +19,13 @@ function validate(obj: Frozen<VolumeAttributesClass>): Problems {
 export const volumeAttributesClass = defineResource<VolumeAttributesClass>(volumeAttributesClasses, {
   shortNames: ['vac'],
   validate: (obj) => validate(obj).list,
+  validateUpdateAlone: true,
   validateUpdate(next, prev) {
     const problems = new Problems();
-    problems.immutable('driverName', next.driverName, prev.driverName, same);
+    if (next.driverName !== prev.driverName) problems.forbidden('driverName', 'updates to driverName are forbidden.');
     if (!same(next.parameters, prev.parameters))
       problems.forbidden('parameters', 'updates to parameters are forbidden.');
+    problems.list.push(...validate(next).list);
     return problems.list;
   },
   columns: [nameColumn, { name: 'DriverName', type: 'string', cell: ({ driverName }) => driverName }, ageColumn],

@@ -2,18 +2,19 @@
 import { storageVersionMigrations } from '../../../api/generated/resources.ts';
 import type { StorageVersionMigration } from '../../../api/generated/storagemigration.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsSubdomain } from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain } from '../../../api/validation/formats.ts';
 import { validateConditions } from '../../../api/validation/conditions.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
 
 function validate({ spec }: Frozen<StorageVersionMigration>): Problems {
   const problems = new Problems();
   const { group = '', resource = '' } = spec?.resource ?? {};
-  if (group !== '') problems.each('spec.resource.group', group, dnsSubdomain(group));
   if (resource === '') problems.required('spec.resource.resource', 'resource is required');
+  else problems.each('spec.resource.resource', resource, dnsLabel(resource));
+  if (group !== '') problems.each('spec.resource.group', group, dnsSubdomain(group));
   return problems;
 }
 
@@ -39,6 +40,12 @@ function validateStatus(next: Frozen<StorageVersionMigration>, prev: Frozen<Stor
   return problems;
 }
 
+function statusText({ status }: Frozen<StorageVersionMigration>): string {
+  const isTrue = (wanted: string): boolean =>
+    (status?.conditions ?? []).some((condition) => condition.type === wanted && condition.status === 'True');
+  return ['Succeeded', 'Failed', 'Running'].find(isTrue) ?? 'Unknown';
+}
+
 export const storageVersionMigration = defineResource<StorageVersionMigration>(storageVersionMigrations, {
   prepareForCreate(obj) {
     obj.status = {};
@@ -47,12 +54,12 @@ export const storageVersionMigration = defineResource<StorageVersionMigration>(s
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,
   validateUpdate(next, prev) {
-    const problems = new Problems();
+    const problems = validate(next);
     problems.immutable('spec', next.spec, prev.spec, same);
     return problems.list;
   },
   columns: [
-    nameColumn,
+    { ...nameColumn, format: '' },
     {
       name: 'Resource',
       type: 'string',
@@ -61,7 +68,7 @@ export const storageVersionMigration = defineResource<StorageVersionMigration>(s
         return group === '' ? resource : `${resource}.${group}`;
       },
     },
-    ageColumn,
+    { name: 'Status', type: 'string', cell: statusText },
   ],
   subresources: {
     status: {
