@@ -100,15 +100,22 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
         return send(
           request,
           keep('v2 protobuf', protobufV2, () => encodeOpenApiV2(v2())),
+          undefined,
+          variesOfV2,
         );
       if (accepts(request, jsonNames))
         return send(
           request,
           keep('v2', 'application/json', () => jsonBytes(v2())),
+          undefined,
+          variesOfV2,
         );
-      return notAcceptable();
+      return notAcceptable(variesOfV2);
     }
-    if (path === '/openapi/v3') return send(request, index());
+    if (path === '/openapi/v3') {
+      const { bytes, contentType } = index();
+      return { type: 'bytes', code: 200, contentType, body: bytes };
+    }
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
     const remote = services.remote(...groupVersionOf(name));
@@ -223,10 +230,18 @@ function redirect({ query }: ApiRequest, name: string, hash: string): ApiAnswer 
   };
 }
 
-function send({ headers }: ApiRequest, { bytes, contentType, hash }: Document, tag = hash): ApiAnswer {
+/** Version 2 comes compressed where that is asked for, and says so. */
+const variesOfV2 = 'Accept-Encoding, Accept';
+
+function send(
+  { headers }: ApiRequest,
+  { bytes, contentType, hash }: Document,
+  tag = hash,
+  varies = 'Accept',
+): ApiAnswer {
   const ETag = `"${tag}"`;
   if (headers['if-none-match'] === ETag) return { type: 'bytes', code: 304, contentType, body: '', headers: { ETag } };
-  return { type: 'bytes', code: 200, contentType, body: bytes, headers: { ETag, Vary: 'Accept' } };
+  return { type: 'bytes', code: 200, contentType, body: bytes, headers: { ETag, Vary: varies } };
 }
 
 function accepts({ headers }: ApiRequest, names: ReadonlySet<string>): boolean {
@@ -235,8 +250,8 @@ function accepts({ headers }: ApiRequest, names: ReadonlySet<string>): boolean {
   return clauses.length === 0 ? names === jsonNames : clauses.some(({ type }) => names.has(type));
 }
 
-function notAcceptable(): ApiAnswer {
-  return { type: 'bytes', code: 406, contentType: '', body: '' };
+function notAcceptable(varies = 'Accept'): ApiAnswer {
+  return { type: 'bytes', code: 406, contentType: '', body: '', headers: { Vary: varies } };
 }
 
 interface KnownDocument {

@@ -55,6 +55,7 @@ const known: readonly string[] = [
   '/api',
   '/api/v1',
   '/apis',
+  '/apis/',
   '/healthz',
   '/livez',
   '/metrics',

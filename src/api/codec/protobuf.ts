@@ -15,7 +15,7 @@ export interface DecodedProtobuf {
 
 /** The enveloped object. apiVersion and kind are those of `object`. Quantities and times must be in their canonical forms. */
 export function encodeProtobuf(schema: ObjectSchema, object: unknown): Buffer {
-  const { apiVersion, kind } = object as { apiVersion: string; kind: string };
+  const { apiVersion = '', kind } = object as { apiVersion?: string; kind: string };
   return sealEnvelope(apiVersion, kind, (writer) => writeMessage(schema, writer, object));
 }
 

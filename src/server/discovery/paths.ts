@@ -1,9 +1,13 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
 import { freeze } from '../../api/meta.ts';
+import { isStatusError, statusError } from '../../api/status-error.ts';
 import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import { onlyGet } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
+import type { Catalog } from '../served/served.ts';
+import { formOr } from '../stages/negotiate.ts';
+import { noSuchResource } from '../verbs/dispatch.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import type { Discoverable, Document } from './aggregated.ts';
 import { apiVersions, groupList, groupOf, resourceList } from './legacy.ts';
@@ -15,18 +19,42 @@ export function discoveryPaths(what: Discoverable, address: () => string): PathH
     const parts = request.info.path.replace(/\/+$/, '').split('/').slice(1);
     if (parts[0] === 'api') {
       if (parts.length === 1) return root(onlyGet(request), aggregated().core, () => apiVersions(address()));
-      if (parts.length === 2) return found(request, resourceList(catalog, '', parts[1]!), true);
+      if (parts.length === 2) return version(request, catalog, '', parts[1]!);
     }
     if (parts[0] !== 'apis') return undefined;
-    if (parts.length === 1) return root(request, aggregated().groups, () => groupList(services.listed()));
-    if (parts.length === 2) return found(request, groupOf(services.listed(), parts[1]!));
-    if (parts.length === 3) {
-      const any = catalog.all().find(({ resource }) => resource.group === parts[1]);
-      // Groups, and versions of custom kinds, are told whatever the method, as upstream does it.
-      return found(request, resourceList(catalog, parts[1]!, parts[2]!), any?.custom !== true);
+    if (parts.length === 1) {
+      const groups = (): object => groupList(services.listed());
+      // With a slash behind it is another handler's, which knows the older form alone.
+      return request.info.path.endsWith('/') ? told(request, groups()) : root(request, aggregated().groups, groups);
     }
+    if (parts.length === 2) {
+      const group = groupOf(services.listed(), parts[1]!);
+      // The aggregator's own group is told of by the server within it.
+      return parts[1] === 'apiregistration.k8s.io' ? found(onlyGet(request), group) : told(request, group);
+    }
+    if (parts.length === 3) return version(request, catalog, parts[1]!, parts[2]!);
     return undefined;
   };
+}
+
+/** Of a built-in group only GET is answered, and what it does not have is told; those of custom kinds are told whatever the method. */
+function version(request: ApiRequest, catalog: Catalog, group: string, name: string): ApiAnswer | undefined {
+  const any = catalog.all().find(({ resource }) => resource.group === group);
+  const list = resourceList(catalog, group, name);
+  if (list !== undefined || any === undefined || any.custom) return found(request, list, any?.custom !== true);
+  request.form = formOr(acceptHeader(request), wantsPretty(request), plainOffer);
+  throw noSuchResource();
+}
+
+/** What tells of all groups refuses forms in words of its own. */
+function told(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
+  try {
+    return found(request, value);
+  } catch (error) {
+    if (!isStatusError(error, 'NotAcceptable')) throw error;
+    const media = plainOffer.media.map((one) => mediaTypes[one]).join(', ');
+    throw statusError('NotAcceptable', `only the following media types are accepted: ${media}`);
+  }
 }
 
 function root(request: ApiRequest, document: Document, legacy: () => object): ApiAnswer {
@@ -47,7 +75,7 @@ function root(request: ApiRequest, document: Document, legacy: () => object): Ap
     if (seen === document.tag) return { type: 'bytes', code: 304, contentType: aggregatedType, body: '', headers };
     return { type: 'bytes', code: 200, contentType: aggregatedType, body, headers };
   }
-  return found(request, legacy())!;
+  return request.info.path === '/apis' ? told(request, legacy())! : found(request, legacy())!;
 }
 
 const plainTypes: ReadonlySet<string> = new Set(plainOffer.media.map((media) => mediaTypes[media]));

@@ -38,11 +38,21 @@ export function encodeValue(value: unknown, form: Form): Buffer {
   }
 }
 
+/** The words of discovery are no kinds of a group version, but have their messages. */
+const wordsOfDiscovery: ReadonlySet<string> = new Set(['APIGroup', 'APIGroupList', 'APIResourceList', 'APIVersions']);
+
+function protobufSchema(apiVersion: string | undefined, kind: string): ObjectSchema | undefined {
+  if (wordsOfDiscovery.has(kind) && (apiVersion === undefined || apiVersion === 'v1')) {
+    const schema = schemaOfType(`meta.v1.${kind}`);
+    return schema.type === 'object' ? schema : undefined;
+  }
+  return apiVersion === undefined ? undefined : (schemaOf(apiVersion, kind) ?? metadataSchema(kind));
+}
+
 /** Throws NotAcceptable for kinds that have no protobuf form (custom ones, and what is no kind). */
 function protobufOf(value: unknown): Buffer {
   const { apiVersion, kind } = value as { apiVersion?: string; kind?: string };
-  const schema =
-    apiVersion === undefined || kind === undefined ? undefined : (schemaOf(apiVersion, kind) ?? metadataSchema(kind));
+  const schema = kind === undefined ? undefined : protobufSchema(apiVersion, kind);
   if (schema === undefined)
     throw statusError(
       'NotAcceptable',

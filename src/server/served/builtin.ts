@@ -40,7 +40,7 @@ export function builtinCatalog(options: BuiltinOptions): Builtin {
         for (const discovered of version.resources ?? []) {
           const generic = genericResource(group.metadata?.name ?? '', version.version, discovered);
           const own = rules.get(`${generic.group}/${generic.version}/${generic.plural}`);
-          found.push({ resource: own ?? generic, discovered });
+          found.push({ resource: own === undefined ? generic : { ...namesOf(generic), ...own }, discovered });
         }
   for (const { resource, discovered } of found) {
     if (!discovered.verbs.includes('list') || resource.plural === 'componentstatuses') continue;
@@ -102,6 +102,11 @@ function genericResource(group: string, version: string, found: APIResourceDisco
     validate: () => [],
     ...(freeNames.has(group) && { validateName: nameIsPathSegment }),
   };
+}
+
+/** What discovery says of a kind's names holds unless its own rules say otherwise. */
+function namesOf({ shortNames, categories }: Resource): Pick<Resource, 'shortNames' | 'categories'> {
+  return { ...(shortNames && { shortNames }), ...(categories && { categories }) };
 }
 
 function servedOf(resource: Resource, found: APIResourceDiscovery, collection: Collection | undefined): Served {

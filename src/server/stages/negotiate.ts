@@ -1,12 +1,15 @@
 // Owns the choice of the answer's form before anything is done: what cannot be answered is refused first.
-import { badRequest, statusError } from '../../api/status-error.ts';
+import { badRequest, isStatusError, statusError } from '../../api/status-error.ts';
 import {
   acceptHeader,
   cborOffer,
   customOffer,
+  type Form,
+  jsonForm,
   mediaTypes,
   negotiate,
   objectOffer,
+  type Offer,
   wantsPretty,
   watchMedia,
 } from '../http/form.ts';
@@ -15,6 +18,16 @@ import type { Stage } from '../pipeline.ts';
 
 const handedOn: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
+
+/** The form that is wanted, or JSON where it cannot be had: for refusals. */
+export function formOr(wanted: string | undefined, pretty: boolean, offer: Offer): Form {
+  try {
+    return negotiate(wanted, pretty, offer);
+  } catch (error) {
+    if (isStatusError(error)) return jsonForm;
+    throw error;
+  }
+}
 
 /** `cbor`: the feature gate CBORServingAndStorage, off by default as in 1.37. */
 export function negotiateStage(catalog: Catalog, cbor = false): Stage {
@@ -28,9 +41,15 @@ export function negotiateStage(catalog: Catalog, cbor = false): Stage {
       if (handedOn.has(request.info.subresource)) return;
       if (cbor) request.cbor = true;
       const { group, version, resource } = request.info;
-      const isCustom = catalog.find(group, version, resource)?.custom === true;
+      const served = catalog.find(group, version, resource);
+      const isCustom = served?.custom === true;
       const wanted = acceptHeader(request);
       const pretty = wantsPretty(request);
+      // That there is no such resource is told in whatever form.
+      if (served === undefined) {
+        request.form = formOr(wanted, pretty, offer);
+        return;
+      }
       // A refusal is no object of the kind: it can be told in any form.
       if (isCustom && wanted?.includes(mediaTypes.protobuf) === true) request.form = negotiate(wanted, pretty, offer);
       const form = negotiate(wanted, pretty, isCustom ? { ...customOffer, media: offer.media } : offer);

@@ -53,7 +53,7 @@ function validateStatus({ status }: Frozen<APIService>): Problems {
   const problems = new Problems();
   status?.conditions?.forEach(({ status: state }, at) => {
     if (!['True', 'False', 'Unknown'].includes(state))
-      problems.notSupported(`status.conditions.[${at}].status`, state, ['False', 'True', 'Unknown']);
+      problems.notSupported(`status.conditions[${at}].status`, state, ['False', 'True', 'Unknown']);
   });
   return problems;
 }
