@@ -114,6 +114,7 @@ export interface AuthenticationFlags {
   readonly groupsClaim?: string | undefined;
   readonly groupsPrefix?: string | undefined;
   readonly requiredClaims?: readonly string[] | undefined;
+  readonly signingAlgorithms?: readonly string[] | undefined;
   readonly webhook?: string | undefined;
   readonly webhookTtlMs?: number | undefined;
 }
@@ -146,6 +147,8 @@ function issuerOfFlags(url: string, flags: AuthenticationFlags): JwtIssuer {
       const at = pair.indexOf('=');
       return { claim: pair.slice(0, at), requiredValue: pair.slice(at + 1) };
     }),
+    // Upstream's default: who wants others names them.
+    signingAlgorithms: flags.signingAlgorithms ?? ['RS256'],
     claimMappings: {
       username: { claim: usernameClaim, prefix },
       ...(groupsClaim !== undefined && { groups: { claim: groupsClaim, prefix: groupsPrefix } }),
@@ -158,6 +161,14 @@ export function issuersOfFile(file: string): AuthenticationOptions {
   if (config['kind'] !== 'AuthenticationConfiguration')
     throw new UserError(`${file} is no AuthenticationConfiguration`, 'its kind must be AuthenticationConfiguration');
   const anonymous = config['anonymous'] as { enabled?: boolean; conditions?: { path: string }[] } | undefined;
+  const wrong = (what: string): UserError => new UserError(`${file}: ${what}`, 'correct the file');
+  if (!/^apiserver\.(config\.)?k8s\.io\//.test(String(config['apiVersion'])))
+    throw wrong('its apiVersion must be apiserver.config.k8s.io/v1');
+  for (const field of Object.keys(config))
+    if (!['apiVersion', 'kind', 'jwt', 'anonymous'].includes(field)) throw wrong(`${field} is no field`);
+  if (!Array.isArray(config['jwt'] ?? [])) throw wrong('jwt must be a list');
+  if (anonymous?.conditions !== undefined && anonymous.enabled !== true)
+    throw wrong('anonymous.conditions go with anonymous.enabled: true');
   return {
     jwtIssuers: (config['jwt'] ?? []) as JwtIssuer[],
     ...(anonymous?.enabled !== undefined && { anonymousAuth: anonymous.enabled }),

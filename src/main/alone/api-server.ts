@@ -70,6 +70,10 @@ export const apiServerFlags = {
   'oidc-groups-prefix': { type: 'text', help: 'what is put before groups' },
   'oidc-issuer-url': { type: 'text', help: 'OpenID issuer whose tokens are accepted' },
   'oidc-required-claim': { type: 'list', help: 'key=value that a token must claim' },
+  'oidc-signing-algs': {
+    type: 'list',
+    help: 'algorithms that tokens of the OpenID issuer may be signed with; default RS256',
+  },
   'oidc-username-claim': { type: 'text', help: 'claim with the user; sub when absent' },
   'oidc-username-prefix': { type: 'text', help: 'what is put before users; - is nothing' },
   'audit-log-maxage': { type: 'number', help: 'days that rotated audit logs are kept; 0 for ever' },
@@ -172,6 +176,8 @@ export const apiServerFlags = {
   'service-account-issuer': { type: 'list', help: 'issuer of ServiceAccount tokens; further ones are accepted' },
   'service-account-key-file': { type: 'list', help: 'keys that verify ServiceAccount tokens' },
   'service-account-max-token-expiration': { type: 'duration', help: 'longest life of a token' },
+  'egress-selector-config-file': { type: 'text', help: 'not there: this server reaches others directly' },
+  'service-account-signing-endpoint': { type: 'text', help: 'not there: tokens are signed here, with a key file' },
   'service-account-signing-key-file': { type: 'text', help: 'key that signs ServiceAccount tokens' },
   'service-cluster-ip-range': { type: 'text', help: 'addresses of Services', default: '10.96.0.0/16' },
   'service-node-port-range': { type: 'text', help: 'ports of NodePort Services', default: '30000-32767' },
@@ -408,6 +414,7 @@ export function apiServerSettings(flags: Flags): ApiServerSettings {
       groupsClaim: flags['oidc-groups-claim'],
       groupsPrefix: flags['oidc-groups-prefix'],
       requiredClaims: flags['oidc-required-claim'],
+      signingAlgorithms: flags['oidc-signing-algs'],
       webhook: flags['authentication-token-webhook-config-file'],
       webhookTtlMs: flags['authentication-token-webhook-cache-ttl'],
     }),
@@ -511,6 +518,16 @@ function requestHeader(flags: Flags, clientCa: string): NonNullable<ApiServerOpt
 }
 
 function serviceAccounts(flags: Flags): Partial<ServiceAccounts> {
+  if (flags['service-account-signing-endpoint'] !== undefined)
+    throw new UserError(
+      '--service-account-signing-endpoint: no external program signs tokens for this server',
+      'give --service-account-signing-key-file',
+    );
+  if (flags['egress-selector-config-file'] !== undefined)
+    throw new UserError(
+      '--egress-selector-config-file: this server reaches nodes, webhooks and issuers directly',
+      'leave it out, and see that it can reach them',
+    );
   const maxExpiration = flags['service-account-max-token-expiration'];
   return given({
     signingKey: textOf(flags['service-account-signing-key-file']),

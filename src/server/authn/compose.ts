@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Callout } from '../callout.ts';
+import { checkIssuers } from './issuer-rules.ts';
 import { openIdTokens } from './oidc.ts';
 import { webhookTokens } from './webhook.ts';
 import type { ApiServerOptions } from '../options.ts';
@@ -42,8 +43,10 @@ export function authentication(
 ): Authentication {
   const deps = { ...remote, clock };
   const audiences = accounts?.audiences ?? [];
-  const issuersOf = ({ jwtIssuers = [] }: AuthenticationSettings): TokenAuthenticator | undefined =>
-    jwtIssuers.length === 0 ? undefined : openIdTokens(jwtIssuers, deps);
+  const issuersOf = ({ jwtIssuers = [] }: AuthenticationSettings): TokenAuthenticator | undefined => {
+    checkIssuers(jwtIssuers, accounts?.issuers ?? []);
+    return jwtIssuers.length === 0 ? undefined : openIdTokens(jwtIssuers, deps);
+  };
   let settings: AuthenticationSettings = options;
   let issuers = issuersOf(options);
   const tokens = bearerTokens(

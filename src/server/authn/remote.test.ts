@@ -14,6 +14,7 @@ import type { Attributes } from '../authz/authorizer.ts';
 import { abac } from '../authz/abac.ts';
 import { webhookAuthorizer } from '../authz/webhook.ts';
 import { callout } from '../callout.ts';
+import { checkIssuers } from './issuer-rules.ts';
 import { openIdTokens } from './oidc.ts';
 import type { JwtIssuer } from './oidc.ts';
 import { webhookTokens } from './webhook.ts';
@@ -21,6 +22,9 @@ import { webhookTokens } from './webhook.ts';
 const { key, certificate } = selfSigned(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }));
 const signing = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const stranger = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+/** What the issuer says its keys are. */
+const published = [{ kid: 'a', key: signing.publicKey }];
+let fetches = 0;
 let url = '';
 const asked: string[] = [];
 
@@ -28,8 +32,17 @@ async function answer(path: string, body: string): Promise<unknown> {
   switch (path) {
     case '/.well-known/openid-configuration':
       return { issuer: url, jwks_uri: `${url}/keys` };
+    case '/elsewhere/openid':
+      return { issuer: url, jwks_uri: `${url}/keys` };
+    case '/liar/openid':
+      return { issuer: 'https://other', jwks_uri: `${url}/keys` };
     case '/keys':
-      return { keys: [{ ...(await exportJWK(signing.publicKey)), kid: 'a', alg: 'ES256', use: 'sig' }] };
+      fetches++;
+      return {
+        keys: await Promise.all(
+          published.map(async ({ kid, key: one }) => ({ ...(await exportJWK(one)), kid, alg: 'ES256', use: 'sig' })),
+        ),
+      };
     case '/tokens': {
       const { spec } = JSON.parse(body) as { spec: { token: string } };
       return spec.token === 'good'
@@ -137,6 +150,79 @@ test('claims are mapped and judged by CEL', async () => {
     undefined,
   );
   assert.equal(await tokens.authenticateToken(await token({ roles: [], tenant: 't1' })), undefined);
+});
+
+test('keys of an issuer may change: an unknown one makes us ask again, but not each time', async () => {
+  let now = 0;
+  const clock = { ...systemClock, monotonic: () => now };
+  const tokens = openIdTokens([issuer()], { ...deps, clock });
+  const next = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const signed = (kid: string, key_: typeof next.privateKey): Promise<string> =>
+    new SignJWT({ sub: 'ann' })
+      .setProtectedHeader({ alg: 'ES256', kid })
+      .setIssuer(url)
+      .setAudience('k8s')
+      .setExpirationTime('5m')
+      .sign(key_);
+  assert.ok(await tokens.authenticateToken(await signed('a', signing.privateKey)));
+  fetches = 0;
+  const renewed = await signed('b', next.privateKey);
+  for (let times = 0; times < 5; times++) assert.equal(await tokens.authenticateToken(renewed), undefined);
+  assert.equal(fetches, 0, 'asked a moment ago');
+  published.push({ kid: 'b', key: next.publicKey });
+  now = 20_000;
+  assert.ok(await tokens.authenticateToken(renewed));
+  assert.ok(await tokens.authenticateToken(await signed('a', signing.privateKey)));
+  assert.equal(fetches, 1);
+  published.pop();
+});
+
+test('where the issuer is found may be another place than its name, but it must give its name', async () => {
+  const at = (path: string) =>
+    openIdTokens(
+      [
+        issuer({
+          issuer: { url, discoveryURL: `${url}${path}`, audiences: ['k8s'], certificateAuthority: certificate },
+        }),
+      ],
+      deps,
+    );
+  assert.ok(await at('/elsewhere/openid').authenticateToken(await token({ sub: 'ann' })));
+  assert.equal(await at('/liar/openid').authenticateToken(await token({ sub: 'ann' })), undefined);
+});
+
+test('only the algorithms that are named', async () => {
+  const only = (...signingAlgorithms: string[]) => openIdTokens([issuer({ signingAlgorithms })], deps);
+  assert.equal(await only('RS256').authenticateToken(await token({ sub: 'ann' })), undefined);
+  assert.ok(await only('RS256', 'ES256').authenticateToken(await token({ sub: 'ann' })));
+});
+
+test('configurations of issuers that say too much, too little or what is not there', () => {
+  const good = issuer();
+  const named = (more: object): JwtIssuer => ({ ...good, issuer: { ...good.issuer, ...more } });
+  const mapped = (more: object): JwtIssuer => ({ ...good, claimMappings: { ...good.claimMappings, ...more } });
+  checkIssuers([good], ['https://kubernetes.default.svc']);
+  const wrong: readonly (readonly [JwtIssuer[], RegExp])[] = [
+    [[named({ url: 'http://x' })], /https/],
+    [[named({ url: 'https://u:p@x' })], /without user/],
+    [[named({ url: 'https://accounts' })], /ServiceAccount/],
+    [[named({ audiences: [] })], /audiences/],
+    [[named({ audiences: ['a', 'b'] })], /MatchAny/],
+    [[named({ egressSelectorType: 'cluster' })], /egress/],
+    [[named({ discoveryURL: url })], /discoveryURL/],
+    [[named({ spelled: 'wrong' })], /unknown field/],
+    [[good, good], /twice/],
+    [[mapped({ username: {} })], /required/],
+    [[mapped({ username: { claim: 'sub' } })], /prefix/],
+    [[mapped({ username: { claim: 'sub', prefix: '', expression: 'claims.sub' } })], /exclude/],
+    [[mapped({ groups: { expression: 'claims.g', prefix: 'x' } })], /prefix/],
+    [[mapped({ extra: [{ key: 'plain', valueExpression: 'claims.a' }] })], /domain/],
+    [[mapped({ extra: [{ key: 'x.k8s.io/a', valueExpression: 'claims.a' }] })], /kept/],
+    [[mapped({ username: { expression: 'claims.email' } })], /email_verified/],
+    [[{ ...good, claimValidationRules: [{}] }], /either/],
+    [[{ ...good, signingAlgorithms: ['none'] }], /none/],
+  ];
+  for (const [issuers, message] of wrong) assert.throws(() => checkIssuers(issuers, ['https://accounts']), message);
 });
 
 test('a webhook knows tokens', async () => {

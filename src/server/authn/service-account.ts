@@ -49,6 +49,8 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   /** Called with each use of a token in a Secret that its Secret does not know of. One listener. */
   onLegacyUse(listener: (token: LegacyToken) => void): void;
   readonly issuer: string;
+  /** All whose tokens are accepted. */
+  readonly issuers: readonly string[];
   /** JSON Web Keys, for /openid/v1/jwks. */
   jwks(): { readonly keys: readonly Record<string, unknown>[] };
 }
@@ -155,6 +157,7 @@ export function serviceAccountTokens(
     name: 'service-account',
     audiences,
     issuer: issuers[0]!,
+    issuers,
     // No limit but that of the field.
     maxExpirationSeconds: options.maxExpirationSeconds ?? 2 ** 32,
     authenticateToken,
