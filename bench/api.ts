@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import type { Protocol } from './load/connections.ts';
 import type { Order, Report } from './load/generator.ts';
-import { adminToken, loadToken, startMeasuredServer } from './load/measured-server.ts';
+import { adminToken, loadToken, startBareServer, startMeasuredServer } from './load/measured-server.ts';
 import type { MeasuredServer } from './load/measured-server.ts';
 import { operations } from './load/operations.ts';
 
@@ -166,6 +166,25 @@ async function watches(bench: Bench, protocol: Protocol, watchers: number): Prom
   row('watch', `watch, ${watchers} ${protocol}`, outcomes);
 }
 
+/** Microseconds for a GET of 2 KB by node alone on an idle machine of the kind that the reference was measured on. */
+const bareUs: Readonly<Record<Protocol, number>> = { http1: 49, http2: 33 };
+
+/** How slow the machine is just now: other work on it costs caches, and so processor time. */
+async function yardstick(): Promise<void> {
+  const bench = new Bench(await startBareServer());
+  try {
+    for (const protocol of protocols) {
+      await bench.load('get-pod', protocol, 'bench', 0.1, 1);
+      const us: number[] = [];
+      for (let round = 0; round < rounds; round++) us.push((await bench.load('get-pod', protocol, 'bench')).us);
+      const slower = (median(us) / bareUs[protocol]).toFixed(2);
+      say(`node alone, ${protocol}: ${short(median(us))} us (${bareUs[protocol]} when idle: ${slower} times)`);
+    }
+  } finally {
+    await bench.stop();
+  }
+}
+
 async function measure(bench: Bench): Promise<void> {
   await bench.seed('bench', 0, 1000);
   say(line(columns));
@@ -210,6 +229,10 @@ async function memory(bench: Bench): Promise<void> {
   await tell(`${from} pods, read as well`);
 }
 
-if (operations.some(({ name }) => isWanted(name)) || isWanted('watch')) await withServer(measure);
+if (operations.some(({ name }) => isWanted(name)) || isWanted('watch')) {
+  await yardstick();
+  await withServer(measure);
+  await yardstick();
+}
 if (isWanted('growth')) await withServer(growth);
 if (isWanted('memory')) await withServer(memory);

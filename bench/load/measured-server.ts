@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import type { Figures, Question } from './probe.ts';
 
 /** Sees to things: bound to everything by name. */
@@ -28,19 +29,32 @@ export async function startMeasuredServer(flags: readonly string[] = []): Promis
   writeFileSync(join(folder, 'tokens'), tokens);
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(join(folder, 'sa'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
-  const child = spawn(
-    process.execPath,
-    [
-      ...flags,
-      ...['--import', new URL('probe.js', import.meta.url).href],
-      ...['bin/k8ts.js', 'kube-apiserver', '--data-dir', join(folder, 'data'), '--secure-port', '0'],
-      ...['--bind-address', '127.0.0.1', '--cert-dir', folder, '--token-auth-file', join(folder, 'tokens')],
-      ...['--authorization-mode', 'Node,RBAC', '--enable-priority-and-fairness=true'],
-      ...['--service-account-key-file', join(folder, 'sa'), '--service-account-signing-key-file', join(folder, 'sa')],
-      ...['--service-account-issuer', 'https://kubernetes.default.svc'],
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
-  );
+  const server = await startMeasured(flags, [
+    ...['bin/k8ts.js', 'kube-apiserver', '--data-dir', join(folder, 'data'), '--secure-port', '0'],
+    ...['--bind-address', '127.0.0.1', '--cert-dir', folder, '--token-auth-file', join(folder, 'tokens')],
+    ...['--authorization-mode', 'Node,RBAC', '--enable-priority-and-fairness=true'],
+    ...['--service-account-key-file', join(folder, 'sa'), '--service-account-signing-key-file', join(folder, 'sa')],
+    ...['--service-account-issuer', 'https://kubernetes.default.svc'],
+  ]);
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Node alone, for comparison. */
+export function startBareServer(): Promise<MeasuredServer> {
+  return startMeasured([], [fileURLToPath(new URL('bare-server.js', import.meta.url))]);
+}
+
+async function startMeasured(flags: readonly string[], program: readonly string[]): Promise<MeasuredServer> {
+  const probe = new URL('probe.js', import.meta.url).href;
+  const child = spawn(process.execPath, [...flags, '--import', probe, ...program], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let stopping = false;
   const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const ended = exit.then((): never => {
@@ -56,7 +70,6 @@ export async function startMeasuredServer(flags: readonly string[] = []): Promis
       stopping = true;
       child.kill('SIGTERM');
       await exit;
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
@@ -64,7 +77,7 @@ export async function startMeasuredServer(flags: readonly string[] = []): Promis
 function portOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     createInterface({ input: child.stderr! }).on('line', (line) => {
-      const port = /"port":(\d+),"msg":"serving"/.exec(line)?.[1];
+      const port = (/"port":(\d+),"msg":"serving"/.exec(line) ?? /^serving on port (\d+)$/.exec(line))?.[1];
       if (port !== undefined) resolve(Number(port));
       else process.stderr.write(`${line}\n`);
     });
