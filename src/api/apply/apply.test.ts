@@ -291,3 +291,60 @@ test('an item of an associative list says who it is, unless its key has a defaul
   assert.doesNotThrow(() => apply('Pod', { spec: { containers: [{ image: 'i' }] } }));
   assert.throws(() => apply('Pod', { kind: 'Service' }), /invalid object type/);
 });
+
+test('what one applies and takes back leaves what others applied as it was', () => {
+  const beside = fc.record({
+    labels: fc.dictionary(
+      text.map((name) => `two-${name}`),
+      text,
+    ),
+    containers: fc.uniqueArray(fc.record({ name: text.map((name) => `two-${name}`), image: text }), {
+      selector: ({ name }) => name,
+      maxLength: 2,
+    }),
+  });
+  fc.assert(
+    fc.property(configuration, beside, (first, { labels, ...spec }) => {
+      const identity = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' } };
+      const base = stored({ ...deployments, live: undefined, applied: first, manager: 'one' });
+      // Who applies an empty map or list owns the whole of it, which another manager's fields within it conflict with.
+      fc.pre(base.metadata.managedFields !== undefined && !/:(\{\}|\[\])/.test(JSON.stringify([first, labels, spec])));
+      const added = { ...identity, metadata: { name: 'd', labels }, spec: { template: { spec } } };
+      const both = stored({ ...deployments, live: base, applied: added, manager: 'two' });
+      const back = stored({ ...deployments, live: both, applied: identity, manager: 'two' });
+      const shown = (object: Stored): unknown => {
+        const { managedFields, ...metadata } = object.metadata;
+        const { metadata: _, ...rest } = object;
+        return withoutEmpty({ ...rest, metadata });
+      };
+      assert.deepEqual(shown(back), shown(base));
+      assert.deepEqual(
+        back.metadata.managedFields?.map(({ manager, fieldsV1 }) => [manager, fieldsV1]),
+        base.metadata.managedFields?.map(({ manager, fieldsV1 }) => [manager, fieldsV1]),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('an object whose stored lists have items without keys is not applied to, and the client is told which', () => {
+  const accounts = { schema: schemaOf('v1', 'ServiceAccount')!, apiVersion: 'v1', nowMs: 1_700_000_000_000 };
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'a', namespace: 'n' } };
+  const live = { ...account, secrets: [{ name: 'x' }, {}] };
+  assert.throws(
+    () =>
+      stored({
+        ...accounts,
+        live,
+        applied: { ...account, secrets: [{ name: 'x' }] },
+        manager: 'm',
+        kind: account.kind,
+      }),
+    (error) => {
+      assert.ok(isStatusError(error));
+      assert.equal(error.status.code, 400);
+      assert.match(error.message, /\(n\/a; v1, Kind=ServiceAccount\) to smd typed: \.secrets: element 1: /);
+      return true;
+    },
+  );
+});

@@ -222,3 +222,71 @@ test('what nests too deep is refused, not a stack overflow', () => {
     undefined,
   );
 });
+
+interface Operation {
+  readonly op: string;
+  readonly path: string;
+  readonly value?: unknown;
+  readonly from?: string;
+}
+
+const segment = (name: string | number): string => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+/** A JSON patch that makes `to` of `from`. */
+function operations(from: unknown, to: unknown, path = ''): Operation[] {
+  if (JSON.stringify(from) === JSON.stringify(to)) return [];
+  if (Array.isArray(from) && Array.isArray(to)) {
+    const both = Math.min(from.length, to.length);
+    const changed = to.slice(0, both).flatMap((item, at) => operations(from[at], item, path + segment(at)));
+    const gone = from.slice(both).map(() => ({ op: 'remove', path: path + segment(both) }));
+    return [
+      ...changed,
+      ...gone,
+      ...to.slice(both).map((value) => ({ op: 'add', path: `${path}/-`, value: value as unknown })),
+    ];
+  }
+  const isMap = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isMap(from) || !isMap(to)) return [{ op: 'replace', path, value: to }];
+  return [
+    ...Object.keys(from).flatMap((name) =>
+      Object.hasOwn(to, name)
+        ? operations(from[name], to[name], path + segment(name))
+        : [{ op: 'remove', path: path + segment(name) }],
+    ),
+    ...Object.keys(to)
+      .filter((name) => !Object.hasOwn(from, name))
+      .map((name) => ({ op: 'add', path: path + segment(name), value: to[name] })),
+  ];
+}
+
+test('a JSON patch made of the difference of two documents gives the second, and that of the other direction the first', () => {
+  fc.assert(
+    fc.property(document, document, (from, to) => {
+      const there = applyJsonPatch(freeze(from), operations(from, to));
+      assert.deepEqual(plain(there), plain(to));
+      assert.deepEqual(plain(applyJsonPatch(there, operations(to, from))), plain(from));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('JSON patch: a move is a copy and a removal; a test of what is there passes, and of anything else does not', () => {
+  fc.assert(
+    fc.property(document, key, json, (object, name, value) => {
+      const all = freeze({ ...object, source: value });
+      const path = `/target-${name}`;
+      const moved = applyJsonPatch(all, [{ op: 'move', from: '/source', path }]);
+      const copied = applyJsonPatch(all, [
+        { op: 'copy', from: '/source', path },
+        { op: 'remove', path: '/source' },
+      ]);
+      assert.deepEqual(plain(moved), plain(copied));
+      assert.deepEqual(plain(applyJsonPatch(all, [{ op: 'test', path: '/source', value }])), plain(all));
+      assert.equal(
+        orRefused(() => applyJsonPatch(all, [{ op: 'test', path: '/source', value: { other: value } }])),
+        undefined,
+      );
+    }),
+  );
+});

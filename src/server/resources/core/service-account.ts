@@ -8,6 +8,8 @@ const mountable = 'kubernetes.io/enforce-mountable-secrets';
 
 export const serviceAccount = defineResource<ServiceAccount>(serviceAccounts, {
   shortNames: ['sa'],
+  prepareForCreate: nameSecretsOnly,
+  prepareForUpdate: nameSecretsOnly,
   validate: () => [],
   warnings: ({ metadata }) =>
     metadata.annotations?.[mountable] === undefined
@@ -18,3 +20,9 @@ export const serviceAccount = defineResource<ServiceAccount>(serviceAccounts, {
   columns: [nameColumn, ageColumn],
   deleteReturnsObject: true,
 });
+
+/** A secret is of the account's namespace: nothing but its name is kept. */
+export function nameSecretsOnly(account: ServiceAccount): void {
+  if (account.secrets?.some((secret) => Object.keys(secret).some((name) => name !== 'name')))
+    account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
