@@ -111,6 +111,27 @@ describe('etcdctl against k8ts', { skip: missing, timeout: 60_000 }, () => {
     assert.deepEqual([keys, revision], [(await store.status()).keys, (await store.status()).revision]);
   });
 
+  it('hashes what it holds, at each revision the same', async () => {
+    interface Hash {
+      readonly HashKV: { readonly hash: number; readonly header: { readonly revision: number } };
+    }
+    const hash = async (...args: string[]) =>
+      (JSON.parse(await etcdctl('endpoint', 'hashkv', '-w', 'json', ...args)) as Hash[])[0]!.HashKV;
+    const before = await hash();
+    await etcdctl('put', '/hash', 'x');
+    const after = await hash();
+    assert.notEqual(after.hash, before.hash);
+    assert.equal((await hash('--rev', String(before.header.revision))).hash, before.hash);
+  });
+
+  it('refuses what it has not, by name', async () => {
+    await assert.rejects(
+      etcdctl('member', 'add', 'x', '--peer-urls', 'http://127.0.0.1:1'),
+      /unknown|[Uu]nimplemented|not/,
+    );
+    await assert.rejects(etcdctl('auth', 'enable'), /authentication by password is not in it|root user/);
+  });
+
   it('locks and elects through leases, watches and transactions', async () => {
     assert.equal(await etcdctl('lock', 'l', 'echo', 'held'), 'held\n');
   });

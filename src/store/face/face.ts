@@ -9,6 +9,7 @@ import type { Handlers } from '../../wire/grpc-service.ts';
 import type { Init } from '../../wire/protobuf.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { crc32 } from '../embedded/crc32.ts';
 import { snapshotChunks } from '../snapshot.ts';
 import { defaultLimits } from '../store.ts';
 import type { Store } from '../store.ts';
@@ -16,6 +17,7 @@ import { answering, grpcError, unsupported } from './errors.ts';
 import { etcdHttp, etcdVersion } from './http.ts';
 import { keyValueHandlers } from './key-values.ts';
 import { leaseHandlers } from './leases.ts';
+import { safeNumber } from './requests.ts';
 import { watchFace } from './watches.ts';
 
 export type Header = (revision: number) => Init<ResponseHeader>;
@@ -110,6 +112,20 @@ function maintenanceHandlers(store: Store, header: Header): Handlers<typeof Main
       if (action === 'ACTIVATE') throw unsupported('raising an alarm');
       return { header: header((await store.status()).revision), alarms: [] };
     }),
+    hash: answering(async () => {
+      const { hash, revision } = await contentHash(store, 0);
+      return { header: header(revision), hash };
+    }),
+    hashKV: answering(async ({ revision: asked }) => {
+      const { compactRevision } = await store.status();
+      const { hash, revision, at } = await contentHash(store, safeNumber(asked, 'the revision'));
+      return {
+        header: header(revision),
+        hash,
+        compactRevision: BigInt(compactRevision),
+        hashRevision: BigInt(at),
+      };
+    }),
     // Space is given back by itself.
     defragment: answering(async () => ({ header: header((await store.status()).revision) })),
     snapshot: async function* () {
@@ -120,6 +136,32 @@ function maintenanceHandlers(store: Store, header: Header): Handlers<typeof Main
       }
     },
   };
+}
+
+/** Keys read at once, so that a large store is not held in memory. */
+const hashPage = 500;
+
+/**
+ * Of all pairs as they were at a revision (0: now): the same for every k8ts that holds the same. etcd's own hash is over its files' form and
+ * differs.
+ */
+async function contentHash(
+  store: Store,
+  asked: number,
+): Promise<{ readonly hash: number; readonly revision: number; readonly at: number }> {
+  let hash = 0;
+  let at = asked;
+  for (let start = '\0'; ; ) {
+    const { items, more, revision } = await store.range({ start, end: '\0' }, { revision: at, limit: hashPage });
+    at ||= revision;
+    for (const pair of items) {
+      const { key, value, createRevision, modRevision, version, lease } = pair;
+      const text = `${hash} ${key}\0${createRevision} ${modRevision} ${version} ${lease} `;
+      hash = crc32(Buffer.concat([Buffer.from(text), value]));
+    }
+    if (!more) return { hash, revision, at };
+    start = `${items.at(-1)!.key}\0`;
+  }
 }
 
 function everyProgress(

@@ -54,6 +54,23 @@ it('one port speaks both, in any order', async (t) => {
   assert.equal((await connection.service(KV).range({ key: Buffer.from('a') })).kvs[0]?.value.toString(), 'b');
 });
 
+it('metrics have the names of etcd', async () => {
+  const store = memoryStore({ clock: new VirtualClock(), log: silentLogger, random: seededRandom(1) });
+  await store.transact({ compare: [], then: [{ type: 'put', key: '/a', value: Buffer.from('x') }] });
+  const face = await serveEtcd(store, { address: '127.0.0.1:0' }, system);
+  try {
+    const answer = await fetch(`${face.endpoint}/metrics`);
+    assert.equal(answer.status, 200);
+    const text = await answer.text();
+    assert.match(text, /^etcd_server_has_leader 1$/m);
+    assert.match(text, /^etcd_debugging_mvcc_current_revision 2$/m);
+    assert.match(text, /^etcd_debugging_mvcc_keys_total 1$/m);
+  } finally {
+    face.close();
+    await store.close();
+  }
+});
+
 it('a closed store is not healthy', async (t) => {
   const { store, face } = await served(t);
   await store.close();

@@ -1,4 +1,4 @@
-// Owns what etcd answers over plain HTTP/1.1 on its client and metrics ports: health and version. Changes nothing in the store.
+// Owns what etcd answers over plain HTTP/1.1 on its client and metrics ports: health, version, metrics. Changes nothing in the store.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { grpcPort, type GrpcPort, type GrpcPortOptions } from '../../wire/grpc-port.ts';
 import type { Store } from '../store.ts';
@@ -43,9 +43,39 @@ async function answer(store: Store, request: IncomingMessage, response: ServerRe
     case '/version':
       json(200, { etcdserver: etcdVersion, etcdcluster: etcdVersion.replace(/\d+$/, '0') });
       return;
+    case '/metrics': {
+      const text = await metricsOf(store);
+      response.writeHead(text === undefined ? 503 : 200, {
+        'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      });
+      response.end(text ?? '');
+      return;
+    }
     default:
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n');
   }
+}
+
+/** What of etcd's metrics there is here, under etcd's names; undefined when the store does not answer. */
+async function metricsOf(store: Store): Promise<string | undefined> {
+  let status: Awaited<ReturnType<Store['status']>>;
+  try {
+    status = await store.status();
+  } catch {
+    return undefined;
+  }
+  const gauges: readonly (readonly [string, string, number])[] = [
+    ['etcd_server_has_leader', 'Whether or not a leader exists. 1 is existence, 0 is not.', 1],
+    ['etcd_server_is_leader', 'Whether or not this member is a leader. 1 if is, 0 otherwise.', 1],
+    ['etcd_mvcc_db_total_size_in_bytes', 'Bytes of the store on disk.', status.sizeBytes],
+    ['etcd_mvcc_db_total_size_in_use_in_bytes', 'Bytes of it in use.', status.sizeInUseBytes],
+    ['etcd_debugging_mvcc_keys_total', 'Keys.', status.keys],
+    ['etcd_debugging_mvcc_current_revision', 'The newest revision.', status.revision],
+    ['etcd_debugging_mvcc_compact_revision', 'Up to which history is compacted.', status.compactRevision],
+  ];
+  return gauges
+    .map(([name, help, value]) => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`)
+    .join('');
 }
 
 /** Why the store does not answer; undefined when it does. */
