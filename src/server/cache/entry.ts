@@ -44,6 +44,14 @@ export class Entry {
     return entry;
   }
 
+  /** Whoever knows the object spares the decoding. It is what was stored; the same holds as for `of`. */
+  supply(object: KubeObject | Frozen<KubeObject>): void {
+    if (this.#object !== undefined) return;
+    this.#object = stamped(object, this.revision);
+    this.#raw = undefined;
+    this.#decode = undefined;
+  }
+
   get object(): Frozen<KubeObject> {
     if (this.#object === undefined) {
       this.#object = stamped(this.#decode!(this.#raw!), this.revision);

@@ -37,35 +37,33 @@ function asked() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-it('a call shares only a question that is asked after it came', async () => {
+it('calls of one turn share a question; a call shares none that was sent before it', async () => {
   const { fresh, questions, state } = asked();
   state.revision = 100;
   const done: string[] = [];
   const call = (name: string) => void fresh().then(() => done.push(name));
   call('first');
+  await Promise.resolve();
+  call('second');
+  assert.equal(questions.length, 0, 'the turn has not ended');
   await settle();
   assert.equal(questions.length, 1);
-  // These came while it was under way: it may have been answered already, by a store that then took a write.
-  call('second');
+  // It is under way: it may have been answered already, by a store that then took a write.
   call('third');
   await settle();
-  assert.equal(questions.length, 1);
-  questions[0]!.answer(1);
-  await settle();
-  assert.deepEqual(done, ['first']);
-  assert.equal(questions.length, 2, 'one question for both');
+  assert.equal(questions.length, 2);
   questions[1]!.answer(2);
   await settle();
-  assert.deepEqual(done, ['first', 'second', 'third']);
-  call('fourth');
+  assert.deepEqual(done, ['third']);
+  questions[0]!.answer(1);
   await settle();
-  assert.equal(questions.length, 3);
-  questions[2]!.answer(3);
+  assert.deepEqual(done, ['third', 'first', 'second']);
 });
 
 it('a question that fails fails its callers only', async () => {
   const { fresh, questions } = asked();
   const first = assert.rejects(fresh(), /away/);
+  await settle();
   const second = fresh();
   await settle();
   questions[0]!.fail(new Error('away'));

@@ -13,43 +13,22 @@ interface FreshnessDeps {
 }
 
 /**
- * Each call resolves when the caches show everything acknowledged by anyone before it. Calls that come while the store is being
- * asked share the next question: the one under way may have been answered before they came.
+ * Each call resolves when the caches show everything acknowledged by anyone before it. Calls of one turn of the event loop share a
+ * question, which is sent at the turn's end: the busier the server, the fewer a request.
  */
 export function freshness({ store, feed, clock }: FreshnessDeps): () => Promise<void> {
-  let asking: Promise<number> | undefined;
   let next: Promise<number> | undefined;
 
   async function ask(): Promise<number> {
+    await new Promise((resolve) => setImmediate(resolve));
+    // Who comes from now on came after the question.
+    next = undefined;
     const { revision } = await store.range({ start: '/' }, { countOnly: true });
     return revision;
   }
 
-  function newest(): Promise<number> {
-    if (next !== undefined) return next;
-    if (asking === undefined) return begin(ask());
-    const before = asking;
-    const queued = before
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined;
-        return begin(ask());
-      });
-    next = queued;
-    return queued;
-  }
-
-  function begin(question: Promise<number>): Promise<number> {
-    asking = question;
-    const done = (): void => {
-      if (asking === question) asking = undefined;
-    };
-    question.then(done, done);
-    return question;
-  }
-
   return async () => {
-    const revision = await newest();
+    const revision = await (next ??= ask());
     const wait = feed.reached(revision);
     if (wait === undefined) return;
     const late = clock.after(patienceMs, () => {

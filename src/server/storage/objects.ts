@@ -79,7 +79,10 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
   async function settled(collection: Collection, key: string, revision: number, object: KubeObject): Promise<Entry> {
     await feed.reached(revision);
     const cached = collection.cache.get(key);
-    return cached?.revision === revision ? cached : Entry.of(key, revision, object);
+    if (cached?.revision !== revision) return Entry.of(key, revision, object);
+    // What came back through a store of another process is not known by its bytes.
+    cached.supply(object);
+    return cached;
   }
 
   async function put(collection: Collection, key: string, value: Uint8Array): Promise<Operation> {
