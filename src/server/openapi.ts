@@ -119,10 +119,11 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
     const remote = services.remote(...groupVersionOf(name));
-    if (remote !== undefined) return proxy.pass(request, remote);
+    if (remote !== undefined)
+      return documents.openApiV3(remote) === undefined ? notFound() : proxy.pass(request, remote);
     const own = custom().get(name);
     const known = groups().get(name);
-    if (own === undefined && known === undefined) return { type: 'bytes', code: 404, contentType: '', body: '' };
+    if (own === undefined && known === undefined) return notFound();
     const isProtobuf = accepts(request, protobufV3Names);
     if (!isProtobuf && !accepts(request, jsonNames)) return notAcceptable();
     const hash = own?.hash ?? known!.hash();
@@ -248,6 +249,10 @@ function accepts({ headers }: ApiRequest, names: ReadonlySet<string>): boolean {
   const { accept } = headers;
   const clauses = parseAccept(Array.isArray(accept) ? accept.join(',') : (accept ?? ''));
   return clauses.length === 0 ? names === jsonNames : clauses.some(({ type }) => names.has(type));
+}
+
+function notFound(): ApiAnswer {
+  return { type: 'bytes', code: 404, contentType: '', body: '' };
 }
 
 function notAcceptable(varies = 'Accept'): ApiAnswer {

@@ -384,7 +384,9 @@ describe('what passes to and from a server behind an API service', () => {
     for (const name of ['authorization', 'x-corp-user', 'x-remote-extra-scopes'])
       assert.equal(headers[name], undefined);
     assert.equal(new URL(message.url!, 'http://x').searchParams.getAll('a').join(), 'b c,d');
-    assert.equal(headers.host, `rough.default.svc:${(backend.address() as AddressInfo).port}`);
+    const host = `localhost:${(backend.address() as AddressInfo).port}`;
+    assert.deepEqual([headers.host, headers['x-forwarded-host']], [host, host]);
+    assert.deepEqual([headers['x-forwarded-proto'], headers['x-forwarded-uri']], ['https', `${root}/things`]);
   });
 
   it('is no redirect', async () => {
@@ -396,6 +398,10 @@ describe('what passes to and from a server behind an API service', () => {
   it('is no header of the connection', async () => {
     const { code, headers, body } = await ask(front.port, `${root}/hops`, tester);
     assert.deepEqual([code, headers['x-kept'], body], [200, 'yes', 'body']);
+    assert.deepEqual(
+      [headers['cache-control'], headers['audit-id']],
+      ['no-cache, private', last().headers['audit-id']],
+    );
   });
 
   it('is no path that climbs', async () => {

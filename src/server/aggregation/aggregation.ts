@@ -74,6 +74,7 @@ export function aggregation(
       remotes: connections,
       isIdentity: identityHeaders(requestHeader),
       clock,
+      random,
       log,
     }),
     follow() {

@@ -1,6 +1,7 @@
 // Owns the stage that hands requests for group versions of other servers to them, as the user that asked, and their answers back.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { type Random, randomUuid } from '../../base/random.ts';
 import { badRequest, statusError } from '../../api/status-error.ts';
 import { proxyUpgrade } from '../../wire/streams/upgrade.ts';
 import { plainText } from '../paths.ts';
@@ -17,6 +18,7 @@ export interface ProxyOptions {
   readonly remotes: Remotes;
   readonly isIdentity: (name: string) => boolean;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
 }
 
@@ -56,7 +58,13 @@ async function pass(options: ProxyOptions, request: ApiRequest, service: Service
     throw badRequest('paths with "." or ".." are not handed to other servers');
   const headers = { ...passedOn(request.headers, options.isIdentity), ...userHeaders(request.user) };
   const forwarded = [request.headers['x-forwarded-for'], request.peer.address].flat().filter(Boolean).join(', ');
-  const sent = { ...headers, ...(forwarded !== '' && { 'x-forwarded-for': forwarded }) };
+  const sent = {
+    ...headers,
+    ...(forwarded !== '' && { 'x-forwarded-for': forwarded }),
+    'x-forwarded-proto': 'https',
+    'x-forwarded-uri': request.path,
+    'audit-id': headerOf(request, 'audit-id') ?? randomUuid(options.random),
+  };
   try {
     return request.upgrade === undefined
       ? await exchange(options, request, service, sent)
@@ -68,6 +76,11 @@ async function pass(options: ProxyOptions, request: ApiRequest, service: Service
     options.log.warn('the server behind an API service gave no answer', { service: service.metadata.name, error });
     return plainText(`error trying to reach service: ${error.message}\n`, 503);
   }
+}
+
+function headerOf({ headers }: ApiRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 type Headers = Readonly<Record<string, string | string[]>>;
@@ -87,15 +100,21 @@ async function exchange(
   const body = request.body === undefined ? undefined : await bytesOf(request.body);
   const late = new AbortController();
   const timer = isLong ? undefined : clock.after(requestTimeoutMs, () => late.abort());
+  // A caller within the process takes objects for granted.
   const given =
-    request.body?.type === 'object' && headers['content-type'] === undefined
-      ? { ...headers, 'content-type': 'application/json' }
-      : headers;
+    request.peer.user === undefined
+      ? headers
+      : {
+          accept: 'application/json',
+          ...(request.body?.type === 'object' && { 'content-type': 'application/json' }),
+          ...headers,
+        };
   try {
     const answer = await remotes.ask(service, {
       method: request.method,
       path: pathOf(request),
-      headers: { accept: 'application/json', ...given },
+      headers: given,
+      forwards: true,
       ...(body !== undefined && body.length > 0 && { body }),
       signal: AbortSignal.any([request.signal, late.signal]),
     });
@@ -104,13 +123,25 @@ async function exchange(
       await answer.body[Symbol.asyncIterator]().return?.();
       return plainText(redirected, 502);
     }
-    return { type: 'stream', code: answer.code, headers: passedBack(answer.headers), body: untilDone(answer, timer) };
+    return {
+      type: 'stream',
+      code: answer.code,
+      headers: { ...passedBack(answer.headers), ...ownHeaders(answer, headers['audit-id']) },
+      body: untilDone(answer, timer),
+    };
   } catch (error) {
     timer?.cancel();
     if (late.signal.aborted)
       throw statusError('Timeout', 'the server behind the API service did not answer in time', {}, 504);
     throw error;
   }
+}
+
+/** What every answer of this server says, joined with what the other one says of the same. */
+function ownHeaders({ headers }: RemoteAnswer, audit: string | string[] | undefined): Record<string, string> {
+  const { 'cache-control': said } = headers;
+  const caching = ['no-cache, private', said].flat().filter((text) => text !== undefined && text !== '');
+  return { ...(typeof audit === 'string' && { 'audit-id': audit }), 'cache-control': caching.join(', ') };
 }
 
 async function* untilDone(
@@ -132,13 +163,16 @@ async function upgrade(
 ): Promise<ApiAnswer> {
   const { message, socket, head } = request.upgrade!;
   const connection = await remotes.dial(service);
-  const target = { connect: () => Promise.resolve(connection), host: remotes.hostOf(service), path: pathOf(request) };
-  proxyUpgrade(message, socket, head, target, { extra: headers, withhold: isIdentity, redirected }).catch(
-    (error: unknown) => {
-      log.warn('an upgraded connection to the server behind an API service ended badly', { error });
-      socket.destroy();
-    },
-  );
+  const host = remotes.hostOf(service);
+  const target = { connect: () => Promise.resolve(connection), host, path: pathOf(request) };
+  proxyUpgrade(message, socket, head, target, {
+    extra: { ...headers, 'x-forwarded-host': host },
+    withhold: isIdentity,
+    redirected,
+  }).catch((error: unknown) => {
+    log.warn('an upgraded connection to the server behind an API service ended badly', { error });
+    socket.destroy();
+  });
   return { type: 'taken' };
 }
 

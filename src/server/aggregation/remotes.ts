@@ -20,6 +20,8 @@ export interface RemoteRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Uint8Array;
+  /** It is somebody else's, and told where it went. */
+  readonly forwards?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -93,8 +95,15 @@ export function remotes(options: RemotesOptions): Remotes {
     };
   }
 
-  const hostOf = ({ spec }: Service): string =>
-    `${spec.service?.name ?? ''}.${spec.service?.namespace ?? ''}.svc${portSuffix(spec.service?.port)}`;
+  const hostOf = (service: Service): string => {
+    try {
+      return textOf(addressesOf(service)[0]!);
+    } catch (error) {
+      if (!(error instanceof Unresolvable)) throw error;
+      const { namespace = '', name = '', port = 443 } = service.spec.service ?? {};
+      return `${name}.${namespace}.svc:${port}`;
+    }
+  };
 
   function once(address: Address, service: Service, wanted: RemoteRequest): Promise<RemoteAnswer> {
     return new Promise((resolve, reject) => {
@@ -108,7 +117,8 @@ export function remotes(options: RemotesOptions): Remotes {
         maxHeaderSize: maxHeaderBytes,
         headers: {
           ...(wanted.headers as Record<string, string | string[]>),
-          host: hostOf(service),
+          host: textOf(address),
+          ...(wanted.forwards === true && { 'x-forwarded-host': textOf(address) }),
           ...(wanted.body !== undefined && { 'content-length': String(wanted.body.length) }),
         },
         signal: wanted.signal,
@@ -164,8 +174,8 @@ class CannotConnect extends Error {
   override readonly name = 'CannotConnect';
 }
 
-function portSuffix(port: number | undefined): string {
-  return port === undefined || port === 443 ? '' : `:${port}`;
+function textOf({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function isSafe(method: string): boolean {
