@@ -26,18 +26,14 @@ export async function apiWorker(): Promise<void> {
     throw new UserError('api-worker is no command of yours', 'use --api-workers of `k8ts up` or `k8ts kube-apiserver`');
   const stopping = new AbortController();
   const say = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => undefined);
-  const stop = (): void => {
-    say({ type: 'leaving' });
-    stopping.abort();
-  };
   // Ctrl-C reaches every process of the terminal; when to end is for the one that began this one to say.
   process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', stop);
+  process.on('SIGTERM', () => say({ type: 'leaving' }));
   process.once('disconnect', () => stopping.abort());
   const begin = await new Promise<Begin | undefined>((resolve) => {
     process.on('message', (message: ToWorker) => {
       if (message.type === 'begin') resolve(message);
-      else if (message.type === 'stop') stop();
+      else if (message.type === 'stop') systemClock.after(message.afterMs, () => stopping.abort());
     });
     stopping.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });

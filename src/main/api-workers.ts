@@ -39,12 +39,13 @@ export type ToWorker =
     }
   /** With a socket. */
   | { readonly type: 'connection'; readonly id: number }
-  | { readonly type: 'stop' };
+  /** Nothing more is given to it. For so long it serves what was given last, so that it is not told to come back. */
+  | { readonly type: 'stop'; readonly afterMs: number };
 
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'taken'; readonly id: number }
-  /** It will take no more connections. */
+  /** It was told to end (by a signal of its own) and waits for `stop`. */
   | { readonly type: 'leaving' }
   | { readonly type: 'failed'; readonly message: string; readonly advice?: string };
 
@@ -80,6 +81,8 @@ const maxWaiting = 1024;
 const beginAgainMs = { first: 100, most: 5_000 };
 /** Who served so long has not failed at its start. */
 const provenMs = 10_000;
+/** A worker that goes while others stay still serves connections that it was given just before. */
+const lastConnectionsMs = 500;
 /** Beyond the grace, until a worker that does not end is killed. */
 const killAfterMs = 5_000;
 
@@ -260,6 +263,10 @@ function begin(
   return child;
 }
 
+function tellToStop(child: ChildProcess, afterMs: number): void {
+  if (child.connected) child.send({ type: 'stop', afterMs } satisfies ToWorker, () => undefined);
+}
+
 interface WorkerEnd {
   readonly how: string;
   readonly wasReady: boolean;
@@ -278,7 +285,7 @@ function lifeOf(
     let failure: Error | undefined;
     const stop = (): void => {
       on.leaving();
-      if (child.connected) child.send({ type: 'stop' } satisfies ToWorker, () => undefined);
+      tellToStop(child, 0);
       const late = clock.after(graceMs + killAfterMs, () => child.kill('SIGKILL'));
       child.once('exit', () => late.cancel());
     };
@@ -286,8 +293,10 @@ function lifeOf(
       if (message.type === 'ready') {
         wasReady = true;
         if (!signal.aborted) on.ready();
-      } else if (message.type === 'leaving') on.leaving();
-      else if (message.type === 'taken') on.taken(message.id);
+      } else if (message.type === 'leaving') {
+        on.leaving();
+        tellToStop(child, lastConnectionsMs);
+      } else if (message.type === 'taken') on.taken(message.id);
       else
         failure =
           message.advice === undefined ? new Error(message.message) : new UserError(message.message, message.advice);

@@ -24,6 +24,7 @@ class Load {
   /** Answers that are no success, as "503 reason". */
   readonly refusals: string[] = [];
   broken = 0;
+  sentAway = 0;
   readonly #port: number;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
@@ -45,6 +46,8 @@ class Load {
       try {
         const { status, body } = await ask(this.#port, 'POST', maps, map);
         if (status === 201) this.acknowledged.set(map.metadata.name, Number(body.metadata!.resourceVersion));
+        // "Come back": the answer of a server that is leaving, which clients heed by themselves.
+        else if (status === 429) this.sentAway++;
         else this.refusals.push(`${status} ${body.reason} ${body.message}`);
       } catch {
         this.broken++;
