@@ -46,8 +46,8 @@ function concerns({ served, subresource, operation }: AdmissionRequest, wanted: 
 export function certificateApproval(authorizers: readonly Authorizer[]): AdmissionPlugin {
   return {
     name: 'CertificateApproval',
+    concerns: (request) => concerns(request, 'approval'),
     async validate(request) {
-      if (!concerns(request, 'approval')) return;
       const signer = (request.oldObject as Request).spec.signerName;
       if (!(await maySigner(authorizers, request.user, 'approve', signer)))
         throw forbidden(
@@ -62,8 +62,8 @@ export function certificateApproval(authorizers: readonly Authorizer[]): Admissi
 export function certificateSigning(authorizers: readonly Authorizer[]): AdmissionPlugin {
   return {
     name: 'CertificateSigning',
+    concerns: (request) => concerns(request, 'status'),
     async validate(request) {
-      if (!concerns(request, 'status')) return;
       const [next, prev] = [request.object as Request, request.oldObject as Request];
       const conditions = (object: Request): unknown => object.status?.conditions ?? [];
       if (next.status?.certificate === prev.status?.certificate && same(conditions(next), conditions(prev))) return;
@@ -105,10 +105,13 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
 export function clusterTrustBundleAttest(authorizers: readonly Authorizer[]): AdmissionPlugin {
   return {
     name: 'ClusterTrustBundleAttest',
+    concerns: ({ served: { resource }, operation, subresource }) =>
+      resource.group === group &&
+      resource.plural === 'clustertrustbundles' &&
+      subresource === '' &&
+      (operation === 'CREATE' || operation === 'UPDATE'),
     async validate(request) {
-      const { served, operation, subresource } = request;
-      if (served.resource.group !== group || served.resource.plural !== 'clustertrustbundles') return;
-      if (subresource !== '' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
+      const { operation } = request;
       const { spec } = request.object as Frozen<KubeObject & ClusterTrustBundle>;
       const signer = spec.signerName ?? '';
       if (signer === '') return;

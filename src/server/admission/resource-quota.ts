@@ -84,16 +84,19 @@ function unsaid(quota: Quota, request: AdmissionRequest): string[] {
   });
 }
 
-async function check(request: AdmissionRequest, parts: Parts, limited: readonly LimitedResource[]): Promise<void> {
-  const { operation, namespace, subresource, served, object, name, dryRun } = request;
+/** What is made or changed in a namespace; of the parts of objects, the sizes of pods. */
+function isCounted({ operation, namespace, subresource, served, object }: AdmissionRequest): boolean {
   const isResize = served.resource.group === '' && served.resource.plural === 'pods' && subresource === 'resize';
-  if (
-    namespace === '' ||
-    (subresource !== '' && !isResize) ||
-    object === undefined ||
-    (operation !== 'CREATE' && operation !== 'UPDATE')
-  )
-    return;
+  return (
+    namespace !== '' &&
+    (subresource === '' || isResize) &&
+    object !== undefined &&
+    (operation === 'CREATE' || operation === 'UPDATE')
+  );
+}
+
+async function check(request: AdmissionRequest, parts: Parts, limited: readonly LimitedResource[]): Promise<void> {
+  const { namespace, served, object, name, dryRun } = request;
   const quotas = parts.catalog.stored('', 'resourcequotas')!.collection!;
   const { group, plural } = served.resource;
   const refuse = (why: string) => forbidden({ group, plural }, name, why);
@@ -168,5 +171,12 @@ function refunded(quota: Quota, delta: Amounts): KubeObject | undefined {
 /** The last of the plugins: nothing may refuse after it has counted. */
 export function resourceQuota(config: Readonly<Record<string, unknown>> | undefined): AdmissionPlugin {
   const limited = limitedResources(config);
-  return { name: 'ResourceQuota', validate: (request, parts) => check(request, parts, limited) };
+  const quotasIn = (parts: Parts, namespace: string) =>
+    parts.catalog.stored('', 'resourcequotas')!.collection!.cache.select({ type: 'namespace', namespace }, undefined);
+  return {
+    name: 'ResourceQuota',
+    concerns: (request, parts) =>
+      isCounted(request) && (limited.length > 0 || quotasIn(parts, request.namespace).length > 0),
+    validate: (request, parts) => check(request, parts, limited),
+  };
 }

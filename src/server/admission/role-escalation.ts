@@ -73,10 +73,11 @@ export function roleEscalation(authorizers: readonly Authorizer[]): AdmissionPlu
 
   return {
     name: 'RoleEscalation',
+    concerns: ({ served, operation }) =>
+      served.resource.group === group && (operation === 'CREATE' || operation === 'UPDATE'),
     // Last of those that may change it, and before its kind's rules, as upstream has it.
     async admit(request, parts) {
       const { resource } = request.served;
-      if (resource.group !== group || (request.operation !== 'CREATE' && request.operation !== 'UPDATE')) return;
       if (resource.plural === 'roles' || resource.plural === 'clusterroles') await checkRole(request);
       else await checkBinding(request, parts);
     },

@@ -176,10 +176,10 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
 
   return {
     name: 'MutatingAdmissionPolicy',
+    concerns: (request, parts) =>
+      policies(parts).length > 0 && request.object !== undefined && !isExempt(request.served.resource),
     async admit(request, parts) {
-      const all = policies(parts);
-      if (all.length === 0 || request.object === undefined || isExempt(request.served.resource)) return;
-      for (const policy of all) await run(request, parts, policy);
+      for (const policy of policies(parts)) await run(request, parts, policy);
     },
   };
 }

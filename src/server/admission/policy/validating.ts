@@ -193,10 +193,9 @@ export function validatingAdmissionPolicy(
 
   return {
     name: 'ValidatingAdmissionPolicy',
+    concerns: (request, parts) => policies(parts).length > 0 && !isExempt(request.served.resource),
     async validate(request, parts) {
-      const all = policies(parts);
-      if (all.length === 0 || isExempt(request.served.resource)) return;
-      for (const policy of all) await judge(request, parts, policy);
+      for (const policy of policies(parts)) await judge(request, parts, policy);
     },
   };
 }

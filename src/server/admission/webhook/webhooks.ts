@@ -198,11 +198,10 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
 
   return {
     name: 'MutatingAdmissionWebhook',
+    concerns: (request, parts) => hooks(parts).length > 0 && !isExempt(request.served.resource),
     async admit(request, parts) {
-      const all = hooks(parts);
-      if (all.length === 0 || isExempt(request.served.resource)) return;
       const reinvocation = reinvocationOf(request);
-      for (const hook of all) {
+      for (const hook of hooks(parts)) {
         if (reinvocation.isSecond && !reinvocation.isWanted(hook.id, request.object)) continue;
         const asked = await ask(hook, request, parts);
         if (asked === undefined) continue;
@@ -221,11 +220,10 @@ export function validatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   const { ask } = caller(deps, 'validating');
   return {
     name: 'ValidatingAdmissionWebhook',
+    concerns: (request, parts) => hooks(parts).length > 0 && !isExempt(request.served.resource),
     async validate(request, parts) {
-      const all = hooks(parts);
-      if (all.length === 0 || isExempt(request.served.resource)) return;
       // All at once; the first refusal in order is told.
-      const results = await Promise.allSettled(all.map((hook) => ask(hook, request, parts)));
+      const results = await Promise.allSettled(hooks(parts).map((hook) => ask(hook, request, parts)));
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
   };
