@@ -83,6 +83,31 @@ for (const path of spellings)
     }
   });
 
+test('rights on a path are none on a resource that is spelled alike, nor the other way round', async () => {
+  const rbac = 'rbac.authorization.k8s.io';
+  const post = (path: string, body: object) =>
+    send('POST', path, { ...admin, ...json }, JSON.stringify({ apiVersion: `${rbac}/v1`, ...body }));
+  const role = {
+    kind: 'ClusterRole',
+    metadata: { name: 'paths' },
+    rules: [{ nonResourceURLs: ['/secrets/*', '/*'], verbs: ['get', 'list'] }],
+  };
+  assert.equal((await post(`/apis/${rbac}/v1/clusterroles`, role)).status, 201);
+  const bound = {
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'paths' },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'paths' },
+    subjects: [{ kind: 'User', apiGroup: rbac, name: 'alice' }],
+  };
+  assert.equal((await post(`/apis/${rbac}/v1/clusterrolebindings`, bound)).status, 201);
+  // Asked for first as a path, so that what is remembered of it is there when the resource is asked for.
+  for (const path of ['/secrets/%20kube-system', '/secrets/ kube-system'.replace(' ', '%20'), '/secrets/'])
+    await send('GET', path, alice);
+  assert.equal((await send('GET', secret, alice)).status, 403);
+  assert.equal((await send('GET', '/api/v1/namespaces/kube-system/secrets', alice)).status, 403);
+  await send('DELETE', `/apis/${rbac}/v1/clusterrolebindings/paths`, admin);
+});
+
 test('headers of a front proxy are nothing without its certificate (header smuggling)', async () => {
   for (const spelled of [
     { 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' },

@@ -5,9 +5,9 @@ import type { Entry } from '../cache/entry.ts';
 import { followCache } from '../cache/follow.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { UserInfo } from '../request.ts';
-import type { Attributes, Authorizer, Decision } from './authorizer.ts';
-import { compileRules } from './rules.ts';
-import type { RuleTest } from './rules.ts';
+import type { Attributes, Authorizer } from './authorizer.ts';
+import { compileWholeRules } from './rules.ts';
+import type { CompiledRule } from './rules.ts';
 
 export interface RbacCaches {
   readonly roles: WatchCache;
@@ -50,11 +50,13 @@ function grantText({ namespace, role, binding, subject }: Grant): string {
 
 const rememberLimit = 2000;
 
+type Names = 'all' | readonly ReadonlySet<string>[];
+
 export function rbac(caches: RbacCaches): Rbac {
-  const tests = new Map<string, readonly RuleTest[]>();
+  const tests = new Map<string, readonly CompiledRule[]>();
   const rules = new Map<string, Frozen<NonNullable<ClusterRole['rules']>>>();
   const grants = new Map<string, Map<string, Grant>>();
-  let decided = new WeakMap<UserInfo, Map<string, Decision>>();
+  let decided = new WeakMap<UserInfo, Map<string, Names>>();
 
   const changed = (): void => {
     decided = new WeakMap();
@@ -63,7 +65,7 @@ export function rbac(caches: RbacCaches): Rbac {
   const roleFollower = (cluster: boolean) => ({
     put(entry: Entry) {
       const role = entry.object as Frozen<KubeObject & ClusterRole>;
-      tests.set(entry.key, compileRules(role.rules));
+      tests.set(entry.key, compileWholeRules(role.rules));
       rules.set(entry.key, (role.rules ?? []) as Frozen<NonNullable<ClusterRole['rules']>>);
       changed();
     },
@@ -134,10 +136,16 @@ export function rbac(caches: RbacCaches): Rbac {
     }
   }
 
-  function decide(attributes: Attributes): Decision {
+  /** For which names this is allowed. */
+  function namesFor(attributes: Attributes): Names {
+    const named: ReadonlySet<string>[] = [];
     for (const { role } of held(attributes.user, attributes.isResource ? attributes.namespace : ''))
-      for (const test of tests.get(role) ?? []) if (test(attributes)) return 'allow';
-    return 'no opinion';
+      for (const { testWithoutName, names } of tests.get(role) ?? [])
+        if (testWithoutName(attributes)) {
+          if (names === undefined || !attributes.isResource) return 'all';
+          named.push(names);
+        }
+    return named;
   }
 
   return {
@@ -146,18 +154,19 @@ export function rbac(caches: RbacCaches): Rbac {
       const { user, verb, group, resource, subresource, namespace, name, path, isResource } = attributes;
       let known = decided.get(user);
       if (known === undefined) decided.set(user, (known = new Map()));
-      const key = isResource ? `${verb} ${group}/${resource}/${subresource} ${namespace}/${name}` : `${verb} ${path}`;
-      let decision = known.get(key);
-      if (decision === undefined) {
-        decision = decide(attributes);
+      // Without the name: who may read one object of a kind may as a rule read all.
+      const key = isResource ? `kind ${verb} ${group}/${resource}/${subresource} ${namespace}` : `path ${verb} ${path}`;
+      let names = known.get(key);
+      if (names === undefined) {
+        names = namesFor(attributes);
         if (known.size >= rememberLimit) known.clear();
-        known.set(key, decision);
+        known.set(key, names);
       }
-      return decision;
+      return names === 'all' || names.some((set) => set.has(name)) ? 'allow' : 'no opinion';
     },
     reason(attributes) {
       const granting = [...held(attributes.user, attributes.isResource ? attributes.namespace : '')].filter(
-        ({ role }) => (tests.get(role) ?? []).some((test) => test(attributes)),
+        ({ role }) => (tests.get(role) ?? []).some(({ test }) => test(attributes)),
       );
       const first = granting.sort(
         (a, b) => Number(a.namespace !== '') - Number(b.namespace !== '') || (a.binding < b.binding ? -1 : 1),

@@ -5,6 +5,14 @@ import type { Attributes } from './authorizer.ts';
 
 export type RuleTest = (attributes: Attributes) => boolean;
 
+export interface CompiledRule {
+  readonly test: RuleTest;
+  /** Whether it allows this for some name at least. */
+  readonly testWithoutName: RuleTest;
+  /** Undefined: for every name. */
+  readonly names: ReadonlySet<string> | undefined;
+}
+
 type OneOf = (value: string) => boolean;
 
 function oneOf(values: readonly string[] | undefined | null): OneOf {
@@ -27,23 +35,28 @@ function paths(values: readonly string[]): OneOf {
     );
 }
 
-function compileRule(rule: Frozen<PolicyRule>): RuleTest {
+function compileRule(rule: Frozen<PolicyRule>): CompiledRule {
   const verb = oneOf(rule.verbs);
   const group = oneOf(rule.apiGroups);
   const resource = resources(rule.resources ?? []);
   const names = rule.resourceNames && rule.resourceNames.length > 0 ? new Set(rule.resourceNames) : undefined;
   const path = paths(rule.nonResourceURLs ?? []);
-  return (wanted) => {
+  const testWithoutName: RuleTest = (wanted) => {
     if (!verb(wanted.verb)) return false;
     if (!wanted.isResource) return path(wanted.path);
-    return (
-      group(wanted.group) &&
-      resource(wanted.resource, wanted.subresource) &&
-      (names === undefined || names.has(wanted.name))
-    );
+    return group(wanted.group) && resource(wanted.resource, wanted.subresource);
   };
+  const test: RuleTest =
+    names === undefined
+      ? testWithoutName
+      : (wanted) => testWithoutName(wanted) && (!wanted.isResource || names.has(wanted.name));
+  return { test, testWithoutName, names };
+}
+
+export function compileWholeRules(rules: readonly Frozen<PolicyRule>[] | undefined | null): readonly CompiledRule[] {
+  return (rules ?? []).map(compileRule);
 }
 
 export function compileRules(rules: readonly Frozen<PolicyRule>[] | undefined | null): readonly RuleTest[] {
-  return (rules ?? []).map(compileRule);
+  return compileWholeRules(rules).map(({ test }) => test);
 }
