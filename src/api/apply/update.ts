@@ -69,8 +69,8 @@ export function managedFieldsForUpdate(request: UpdateRequest): ManagedFieldsEnt
     capUpdaters(moved);
     return encodeClaims(moved);
   } catch (error) {
-    // Upstream drops managedFields rather than refuse a write whose lists it cannot read; validation follows.
-    if (error instanceof NotTypable) return undefined;
+    // Upstream leaves managedFields alone rather than refuse a write whose lists it cannot read; validation follows.
+    if (error instanceof NotTypable) return encodeClaims(claims);
     throw error;
   }
 }

@@ -1,7 +1,8 @@
 // Owns the validation of node selectors: in node affinity of pods and of volumes.
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { qualifiedName, subdomainName } from './formats.ts';
+import type { FieldError } from '../status-error.ts';
+import { labelValue, qualifiedName, subdomainName } from './formats.ts';
 import type { Problems } from './problems.ts';
 
 export function validateNodeSelector(problems: Problems, path: string, selector: Frozen<NodeSelector>): void {
@@ -11,10 +12,19 @@ export function validateNodeSelector(problems: Problems, path: string, selector:
   terms.forEach((term, at) => validateNodeSelectorTerm(problems, `${path}.nodeSelectorTerms[${at}]`, term));
 }
 
-export function validateNodeSelectorTerm(problems: Problems, path: string, term: Frozen<NodeSelectorTerm>): void {
-  term.matchExpressions?.forEach((requirement, at) =>
-    validateExpression(problems, `${path}.matchExpressions[${at}]`, requirement),
-  );
+/** Values that no label has are refused where they are required, and warned of where they are preferred. */
+export function validateNodeSelectorTerm(
+  problems: Problems,
+  path: string,
+  term: Frozen<NodeSelectorTerm>,
+  { anyValue }: { readonly anyValue: boolean } = { anyValue: false },
+): void {
+  term.matchExpressions?.forEach((requirement, at) => {
+    const here = `${path}.matchExpressions[${at}]`;
+    validateExpression(problems, here, requirement);
+    if (anyValue) return;
+    requirement.values?.forEach((value, i) => problems.each(`${here}.values[${i}]`, value, labelValue(value)));
+  });
   term.matchFields?.forEach((requirement, at) => validateField(problems, `${path}.matchFields[${at}]`, requirement));
 }
 
@@ -52,4 +62,19 @@ function validateField(problems: Problems, path: string, requirement: Frozen<Nod
   if (requirement.key !== 'metadata.name')
     return problems.invalid(`${path}.key`, requirement.key, 'not a valid field selector key');
   values.forEach((value, at) => problems.each(`${path}.values[${at}]`, value, subdomainName(value)));
+}
+
+const ofValue = /\bnodeSelectorTerms\[\d+\]\.matchExpressions\[\d+\]\.values\[\d+\]$/;
+
+/** Without complaints about values, where the object before had such values already: it was stored when nobody looked. */
+export function forgiveOldValues(errors: FieldError[], prev: unknown): FieldError[] {
+  if (!errors.some(({ field }) => ofValue.test(field)) || !hasOddValues(prev)) return errors;
+  return errors.filter(({ field }) => !ofValue.test(field));
+}
+
+function hasOddValues(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { nodeSelectorTerms } = value as Partial<NodeSelector>;
+  const values = nodeSelectorTerms?.flatMap((term) => term?.matchExpressions ?? []).flatMap((one) => one.values ?? []);
+  return values?.some((one) => labelValue(one).length > 0) === true || Object.values(value).some(hasOddValues);
 }

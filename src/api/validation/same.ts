@@ -8,16 +8,15 @@ const isEmpty = (value: unknown): boolean =>
 /** Semantic equality of JSON values, used to tell whether an update changed something. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (isEmpty(a)) return isEmpty(b) || isZero(b);
-  if (isEmpty(b)) return isZero(a);
+  if (isEmpty(a)) return isEmpty(b);
+  if (isEmpty(b)) return false;
   if (typeof a !== 'object' || typeof b !== 'object') return false;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => same(item, b[at]));
   if (Array.isArray(b)) return false;
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
   for (const key of Object.keys(left)) if (!sameField(left, right, key)) return false;
-  for (const key of Object.keys(right))
-    if (!Object.hasOwn(left, key) && !isEmpty(right[key]) && !isZero(right[key])) return false;
+  for (const key of Object.keys(right)) if (!Object.hasOwn(left, key) && !isEmpty(right[key])) return false;
   return true;
 }
 
@@ -28,6 +27,3 @@ function sameField(
 ): boolean {
   return same(left[key], Object.hasOwn(right, key) ? right[key] : undefined);
 }
-
-/** A plain field left out and one written as its zero value are the same on the wire. */
-const isZero = (value: unknown): boolean => value === '' || value === false;

@@ -26,7 +26,7 @@ export function validateAffinity(problems: Problems, path: string, affinity: Fro
   node?.[preferred]?.forEach((term, at) => {
     const here = `${path}.nodeAffinity.${preferred}[${at}]`;
     validateWeight(problems, here, term.weight);
-    validateNodeSelectorTerm(problems, `${here}.preference`, term.preference ?? {});
+    validateNodeSelectorTerm(problems, `${here}.preference`, term.preference ?? {}, { anyValue: true });
   });
   if (affinity?.podAffinity) validatePodAffinity(problems, `${path}.podAffinity`, affinity.podAffinity);
   if (affinity?.podAntiAffinity) validatePodAffinity(problems, `${path}.podAntiAffinity`, affinity.podAntiAffinity);

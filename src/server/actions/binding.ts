@@ -4,6 +4,7 @@ import { badRequest, conflict, invalid, isStatusError, notFound } from '../../ap
 import * as fieldError from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import { subdomainName } from '../../api/validation/formats.ts';
 import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -45,6 +46,13 @@ async function bind(parts: Parts, request: ApiRequest, podName: string | undefin
   )
     throw invalid(kind, name, [fieldError.notSupported('target.kind', target?.kind ?? '', ['Node', '<empty>'])]);
   if (!target.name) throw invalid(kind, name, [fieldError.required('target.name')]);
+  const wrong = subdomainName(target.name);
+  if (wrong.length > 0)
+    throw invalid(
+      kind,
+      name,
+      wrong.map((detail) => fieldError.invalid('target.name', target.name, detail)),
+    );
   const { namespace } = request.info;
   const pods = parts.catalog.stored('', 'pods')!.collection!;
   const change = ({ object }: { readonly object: Frozen<KubeObject> }): KubeObject =>

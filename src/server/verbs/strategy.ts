@@ -2,6 +2,7 @@
 import { badRequest, invalid } from '../../api/status-error.ts';
 import { invalid as invalidField } from '../../api/field-error.ts';
 import { nameIsPathSegment } from '../../api/names.ts';
+import { forgiveOldValues } from '../../api/validation/node-selector.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
@@ -134,7 +135,7 @@ export function validateChange(
   }
   // Rules of custom kinds that were let off warn also when something else is refused.
   if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
-  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, errors, true));
+  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, forgiveOldValues(errors, prev), true));
   refuseRounded(request);
   if (served.custom) return;
   const warnings =

@@ -118,8 +118,14 @@ function validateStatus({ status }: Policy): Problems {
   return problems;
 }
 
-/** "spec.validations[0].expression": brackets and quotes are closed. */
-const isPath = (text: string): boolean => /^\.?[^[\]{}'"]*(\[[^[\]]+\][^[\]{}'"]*)*$/.test(text.trim());
+/** "spec.validations[0].expression": brackets and quotes are closed, and hold what they may; what begins as a number is one. */
+function isPath(text: string): boolean {
+  const number = /^[+-]?\d[\d.]*/.exec(text.trim())?.[0];
+  if (number !== undefined && !/^[+-]?\d+(\.\d*)?$/.test(number)) return false;
+  return /^\.?[^[\]{}'"]*(\[(?:-?\d*(?::-?\d*){0,2}|\*|'[^']*'|"[^"]*"|\?\([^[\]]*\))\][^[\]{}'"]*)*$/.test(
+    text.trim(),
+  );
+}
 
 export const validatingAdmissionPolicy = defineResource<ValidatingAdmissionPolicy>(validatingAdmissionPolicies, {
   ...specStrategy<ValidatingAdmissionPolicy>(() => ({})),

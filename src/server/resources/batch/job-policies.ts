@@ -85,8 +85,10 @@ export function validateSuccessPolicy(problems: Problems, path: string, spec: Fr
       problems.required(here, 'at least one of succeededCount or succeededIndexes must be specified');
     let total: number | undefined;
     if (succeededIndexes !== undefined) {
-      total = indexesOf(succeededIndexes, completions)?.length;
-      if (total === undefined)
+      const indexes = indexesOf(succeededIndexes, completions);
+      // Of what cannot be read there are none.
+      total = indexes?.length ?? 0;
+      if (indexes === undefined)
         problems.invalid(`${here}.succeededIndexes`, succeededIndexes, 'must be ascending intervals of indexes');
     }
     if (succeededCount === undefined) return;

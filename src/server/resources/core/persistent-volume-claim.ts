@@ -73,7 +73,7 @@ function validateChange(
   if (nano(newSize) < nano(oldSize) && nano(newSize) <= nano(prev.status?.capacity?.['storage']))
     problems.forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity');
   problems.immutable('volumeMode', next.spec.volumeMode, prev.spec.volumeMode, same);
-  if (prev.spec.volumeAttributesClassName === undefined) return;
+  if (next.status?.phase !== 'Bound' || prev.spec.volumeAttributesClassName === undefined) return;
   const wanted = next.spec.volumeAttributesClassName;
   if (wanted === undefined)
     problems.forbidden('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');

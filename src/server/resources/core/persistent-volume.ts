@@ -225,7 +225,7 @@ const newNames: Readonly<Record<string, string>> = {
 /** The new affinity with labels under their old names where the old affinity has those. */
 function modernLabels(next: Spec['nodeAffinity'], prev: Spec['nodeAffinity']): Spec['nodeAffinity'] {
   const terms = next?.required?.nodeSelectorTerms;
-  if (terms === undefined) return next;
+  if (!terms) return next;
   const restored = terms.map((term, at) => {
     const before = prev?.required?.nodeSelectorTerms?.[at]?.matchExpressions;
     const matchExpressions = term.matchExpressions?.map((expression, i) => {

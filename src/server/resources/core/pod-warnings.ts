@@ -1,8 +1,15 @@
 // Owns what clients are warned of when they write pods and templates: fields that do nothing, doubles, old names.
-import type { Container, Pod, PodSpec, PodTemplateSpec, Volume } from '../../../api/generated/core.v1.ts';
+import type {
+  Container,
+  Pod,
+  PodSpec,
+  PodTemplateSpec,
+  PreferredSchedulingTerm,
+  Volume,
+} from '../../../api/generated/core.v1.ts';
 import type { ObjectMeta } from '../../../api/generated/meta.v1.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
-import { addressBits, dnsLabel, ipFamily } from '../../../api/validation/formats.ts';
+import { addressBits, dnsLabel, ipFamily, labelValue } from '../../../api/validation/formats.ts';
 import { containersOf } from '../../../api/validation/operating-system.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { nano } from '../../../api/validation/quantities.ts';
@@ -80,6 +87,7 @@ function* labelWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> 
   ];
   for (const term of terms)
     for (const { key } of term?.matchExpressions ?? []) yield* deprecated(`${path}.affinity.nodeAffinity: ${key}`, key);
+  yield* preferenceWarnings(`${path}.affinity.nodeAffinity`, node?.preferredDuringSchedulingIgnoredDuringExecution);
   for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
     const affinity = spec.affinity?.[kind];
     const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -95,6 +103,15 @@ function* labelWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> 
     yield* deprecated(`${here}.topologyKey: ${constraint.topologyKey}`, constraint.topologyKey);
     if (constraint.labelSelector === undefined) yield `${here}: ${noSelector}`;
   }
+}
+
+/** Values that no label of a node can have. */
+function* preferenceWarnings(path: string, terms: readonly Frozen<PreferredSchedulingTerm>[] = []): Generator<string> {
+  for (const [at, { preference }] of terms.entries())
+    for (const [i, { values }] of (preference?.matchExpressions ?? []).entries())
+      for (const [j, value] of (values ?? []).entries())
+        for (const wrong of labelValue(value))
+          yield `${path}.preferredDuringSchedulingIgnoredDuringExecution[${at}].preference.matchExpressions[${i}].values[${j}]: ${value} is invalid, ${wrong}`;
 }
 
 /** Templates are told when they have no field; pods, whose field is made from the annotation, when they are created. */

@@ -2,16 +2,17 @@
 import { volumeAttributesClasses } from '../../../api/generated/resources.ts';
 import type { VolumeAttributesClass } from '../../../api/generated/storage.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
+import { qualifiedName } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
-import { validateDriverName } from './driver-name.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource } from '../define.ts';
 import { validateParameters } from './parameters.ts';
 
 function validate(obj: Frozen<VolumeAttributesClass>): Problems {
   const problems = new Problems();
-  validateDriverName(problems, 'driverName', obj.driverName);
+  if (!obj.driverName) problems.required('driverName');
+  else problems.each('driverName', obj.driverName, qualifiedName(obj.driverName.toLowerCase()));
   validateParameters(problems, 'parameters', obj.parameters, { mayBeEmpty: false });
   return problems;
 }
