@@ -9,6 +9,7 @@ import { createAuthority, issue } from '../../../base/x509.ts';
 import { isStatusError, StatusError } from '../../../api/status-error.ts';
 import type { KubeObject } from '../../../api/meta.ts';
 import { selfSigned } from '../../../testing/self-signed.ts';
+import { auditPolicy } from '../../audit/policy.ts';
 import { startTestServer } from '../../start.suite.ts';
 import type { TestServer } from '../../start.suite.ts';
 
@@ -54,10 +55,16 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
 
 const hooks = createServer({ key, cert: certificate }, serve);
 let running: TestServer;
+let audited = '';
 let url: string;
 
 before(async () => {
-  running = await startTestServer();
+  running = await startTestServer({
+    audit: {
+      policy: auditPolicy({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] }),
+      log: { path: '-', standardOutput: (text: string) => void (audited += text) },
+    },
+  });
   await new Promise<void>((resolve) => hooks.listen(0, '127.0.0.1', resolve));
   url = `https://127.0.0.1:${(hooks.address() as AddressInfo).port}`;
   await post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } });
@@ -120,6 +127,15 @@ test('a mutating webhook changes the object, and is asked again when another cha
     const { data } = await post(maps, configMap('mutated'));
     assert.deepEqual(data, { k: 'v', seen: 'yes', second: 'yes' });
   });
+  const noted = (place: string, webhook: string): RegExp =>
+    new RegExp(`mutation.webhook.admission.k8s.io/${place}":"[^}]*${webhook}[^}]*mutated[^}]*true`);
+  const isNoted = (): boolean =>
+    noted('round_0_index_0', 'h0').test(audited) &&
+    noted('round_0_index_1', 'h1').test(audited) &&
+    noted('round_1_index_0', 'h0').test(audited);
+  // The log is written a little later than the answer.
+  for (const started = performance.now(); !isNoted(); await new Promise((resolve) => setImmediate(resolve)))
+    assert.ok(performance.now() - started < 5000, 'the audit log does not say who changed it');
 });
 
 test('as envtest sets one up: its own certificate as the authority, a doubled slash before the path', async () => {

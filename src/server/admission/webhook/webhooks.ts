@@ -44,6 +44,8 @@ interface Caller {
     hook: Hook,
     request: AdmissionRequest,
     parts: Parts,
+    /** Among all that may be asked, as the audit log says it: "round_0_index_2". */
+    place: string,
   ): Promise<{ readonly answer: ReviewAnswer; readonly as: Served; readonly viewed: AdmissionRequest } | undefined>;
 }
 
@@ -90,7 +92,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
   }
 
   return {
-    async ask(hook, request, parts) {
+    async ask(hook, request, parts, place) {
       const as = (hook.constraints.rules ?? []).length === 0 ? undefined : matchedAs(hook.constraints, request, parts);
       if (as === undefined) return undefined;
       const { name } = hook.webhook;
@@ -129,7 +131,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
           failOpen?.of(name, type).inc();
           annotate(
             request,
-            `failed-open.${type === 'admit' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/${hook.configuration}`,
+            `failed-open.${type === 'admit' ? 'mutation' : 'validating'}.webhook.admission.k8s.io/${place}`,
             name,
           );
           return undefined;
@@ -201,10 +203,21 @@ export function mutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     concerns: (request, parts) => hooks(parts).length > 0 && !isExempt(request.served.resource),
     async admit(request, parts) {
       const reinvocation = reinvocationOf(request);
-      for (const hook of hooks(parts)) {
+      const round = reinvocation.isSecond ? 1 : 0;
+      for (const [at, hook] of hooks(parts).entries()) {
         if (reinvocation.isSecond && !reinvocation.isWanted(hook.id, request.object)) continue;
-        const asked = await ask(hook, request, parts);
+        const place = `round_${round}_index_${at}`;
+        const asked = await ask(hook, request, parts, place);
         if (asked === undefined) continue;
+        annotate(
+          request,
+          `mutation.webhook.admission.k8s.io/${place}`,
+          JSON.stringify({
+            configuration: hook.configuration,
+            webhook: hook.webhook.name,
+            mutated: (asked.answer.patch?.length ?? 0) > 0,
+          }),
+        );
         if (asked.answer.patch !== undefined && request.object !== undefined)
           await apply(hook, asked.as, request, asked.viewed, asked.answer.patch);
         const isReinvoked = (hook.webhook as Frozen<MutatingWebhook>).reinvocationPolicy === 'IfNeeded';
@@ -223,7 +236,9 @@ export function validatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     concerns: (request, parts) => hooks(parts).length > 0 && !isExempt(request.served.resource),
     async validate(request, parts) {
       // All at once; the first refusal in order is told.
-      const results = await Promise.allSettled(hooks(parts).map((hook) => ask(hook, request, parts)));
+      const results = await Promise.allSettled(
+        hooks(parts).map((hook, at) => ask(hook, request, parts, `round_0_index_${at}`)),
+      );
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
   };
