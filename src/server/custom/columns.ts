@@ -12,7 +12,7 @@ const nothing: JsonPath = () => [];
 export function customColumns(
   given: readonly Frozen<CustomResourceColumnDefinition>[] | undefined,
 ): readonly Column<KubeObject>[] {
-  if (given === undefined || given.length === 0) return [nameColumn, ageColumn];
+  if (given === undefined || given.length === 0) return [nameColumn, { ...ageColumn, type: 'date' }];
   return [nameColumn, ...given.map(column)];
 }
 

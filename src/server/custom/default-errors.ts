@@ -1,5 +1,5 @@
 // Owns the judgement of defaults in schemas: each must survive pruning and its own validation. Places are those of the schema.
-import { forbidden, invalid } from '../../api/field-error.ts';
+import { invalid } from '../../api/field-error.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
@@ -24,22 +24,12 @@ export function defaultErrors(root: Structural, path: string): FieldError[] {
 function walk(node: Structural, path: string, isResource: boolean, errors: FieldError[]): void {
   for (const [name, inner] of node.properties) {
     const at = `${path}.properties[${name}]`;
-    if (isResource && (name === 'apiVersion' || name === 'kind' || name === 'metadata')) {
-      if (inner.hasDefaults) errors.push(...forbiddenBelow(inner, at, name === 'metadata'));
-      continue;
-    }
+    // The walk of all schemas forbids these (schema-rules.ts).
+    if (isResource && (name === 'apiVersion' || name === 'kind' || name === 'metadata')) continue;
     one(inner, at, errors);
   }
   if (typeof node.additional === 'object') one(node.additional, `${path}.additionalProperties`, errors);
   if (node.items !== undefined) one(node.items, `${path}.items`, errors);
-}
-
-function forbiddenBelow(node: Structural, path: string, deep: boolean): FieldError[] {
-  if (node.default !== undefined)
-    return [forbidden(`${path}.default`, deep ? 'must not be set in top-level metadata' : 'must not be set')];
-  return [...node.properties].flatMap(([name, inner]) =>
-    inner.hasDefaults ? forbiddenBelow(inner, `${path}.properties[${name}]`, deep) : [],
-  );
 }
 
 function one(node: Structural, path: string, errors: FieldError[]): void {
@@ -51,15 +41,16 @@ function one(node: Structural, path: string, errors: FieldError[]): void {
 function judge(node: Structural, path: string): FieldError[] {
   const pruned = thaw(node.default as Frozen<unknown>);
   prune(pruned, node, node.embedded);
-  if (!same(pruned, node.default)) return [invalid(path, node.default, 'must not have unknown fields')];
+  const errors: FieldError[] = [];
+  if (!same(pruned, node.default)) errors.push(invalid(path, node.default, 'must not have unknown fields'));
   const resources: FieldError[] = [];
   eachEmbedded(node.default, node, (resource, place) =>
     resources.push(...judgeEmbedded(resource, place.length === 0 ? path : `${path}.${dotted(place)}`)),
   );
-  if (resources.length > 0) return resources;
+  if (resources.length > 0) return [...errors, ...resources];
   const found = validateValue(compileJudge(node.props), node.default);
   if (found.length === 0) found.push(...(compileRules(node)?.judge(node.default as never, undefined) ?? []));
-  return found.map((error) => ({ ...error, field: joined(path, error.field) }));
+  return [...errors, ...found.map((error) => ({ ...error, field: joined(path, error.field) }))];
 }
 
 function joined(path: string, field: string): string {

@@ -43,19 +43,19 @@ function unique(
   errors: FieldError[],
 ): void {
   const seen = new Map<string, number>();
+  const isMap = schema.listType === 'map';
+  const wrong = isMap ? [...items.keys()].filter((at) => items[at] !== null && !isObject(items[at])) : [];
+  for (const at of wrong)
+    errors.push(invalid(dotted([...place, at]), items[at], 'must be an object for an array of list-type map'));
+  if (wrong.length > 0) return;
   for (let at = 0; at < items.length; at++) {
     const item = items[at];
-    if (item === null) continue;
-    if (schema.listType === 'map' && !isObject(item)) {
-      errors.push(invalid(dotted([...place, at]), item, 'must be an object for an array of list-type map'));
-      continue;
-    }
-    const key = schema.listType === 'map' ? keyOf(item, schema.mapKeys) : canonical(item);
+    const key = isMap ? keyOf(item ?? {}, schema.mapKeys) : canonical(item);
     const times = (seen.get(key) ?? 0) + 1;
     seen.set(key, times);
     if (times !== 2) continue;
     const shown =
-      schema.listType === 'map' && isObject(item)
+      isMap && isObject(item)
         ? Object.fromEntries(
             schema.mapKeys.filter((name) => Object.hasOwn(item, name)).map((name) => [name, item[name]]),
           )

@@ -29,7 +29,7 @@ export function validateSchema(
     if (errors.length === soFar) errors.push(...defaultErrors(structural(schema), path));
   }
   const mayHaveRules = isStructural && errors.length === soFar;
-  node(schema, path, errors);
+  node(schema, path, errors, '', true);
   const form = isStructural ? ruleErrors(structural(schema), path, mayHaveRules ? errors : undefined) : [];
   return [...errors, ...form];
 }
@@ -69,8 +69,19 @@ function rootWithStatus(schema: Props, path: string, errors: FieldError[]): void
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-function node(schema: Props, path: string, errors: FieldError[]): void {
+/** Fields of a resource that may have no defaults, with why. */
+const ofResource: ReadonlyMap<string, string> = new Map([
+  ['apiVersion', 'must not be set'],
+  ['kind', 'must not be set'],
+  ['metadata', 'must not be set in top-level metadata'],
+]);
+
+/** `noDefaults`: why there may be none here or below. */
+function node(schema: Props, path: string, errors: FieldError[], noDefaults = '', isRoot = false): void {
+  if (noDefaults !== '' && schema.default !== undefined) errors.push(forbidden(`${path}.default`, noDefaults));
   unsupported(schema, path, errors);
+  const isResource = isRoot || schema['x-kubernetes-embedded-resource'] === true;
+  const below = (inner: Props, place: string, why = noDefaults): void => node(inner, `${path}.${place}`, errors, why);
   if (schema.uniqueItems === true)
     errors.push(
       forbidden(
@@ -81,17 +92,18 @@ function node(schema: Props, path: string, errors: FieldError[]): void {
   const { properties = {}, additionalProperties, items } = schema;
   if (additionalProperties !== undefined && additionalProperties !== true && Object.keys(properties).length > 0)
     errors.push(forbidden(`${path}.additionalProperties`, 'additionalProperties is mutual exclusive with properties'));
-  if (isProps(additionalProperties)) node(additionalProperties, `${path}.additionalProperties`, errors);
-  for (const [name, inner] of Object.entries(properties)) node(inner, `${path}.properties[${name}]`, errors);
-  if (isProps(schema.not)) node(schema.not, `${path}.not`, errors);
+  if (isProps(additionalProperties)) below(additionalProperties, 'additionalProperties');
+  for (const [name, inner] of Object.entries(properties)) {
+    below(inner, `properties[${name}]`, isResource ? ofResource.get(name) : undefined);
+  }
+  if (isProps(schema.not)) below(schema.not, 'not');
   for (const name of ['allOf', 'oneOf', 'anyOf'] as const)
-    schema[name]?.forEach((inner, at) => node(inner, `${path}.${name}[${at}]`, errors));
-  for (const [name, inner] of Object.entries(schema.definitions ?? {}))
-    node(inner, `${path}.definitions[${name}]`, errors);
-  if (isProps(items)) node(items, `${path}.items`, errors);
-  else if (Array.isArray(items)) items.forEach((inner: Props, at) => node(inner, `${path}.items[${at}]`, errors));
+    schema[name]?.forEach((inner, at) => below(inner, `${name}[${at}]`));
+  for (const [name, inner] of Object.entries(schema.definitions ?? {})) below(inner, `definitions[${name}]`);
+  if (isProps(items)) below(items, 'items');
+  else if (Array.isArray(items)) items.forEach((inner: Props, at) => below(inner, `items[${at}]`));
   for (const [name, inner] of Object.entries(schema.dependencies ?? {}))
-    if (isProps(inner)) node(inner, `${path}.dependencies[${name}]`, errors);
+    if (isProps(inner)) below(inner, `dependencies[${name}]`);
   if (schema['x-kubernetes-preserve-unknown-fields'] === false)
     errors.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
   maps(schema, path, errors);

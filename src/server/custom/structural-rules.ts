@@ -153,12 +153,15 @@ function nested(schema: Props, skipAny: boolean, path: string, errors: FieldErro
     errors.push(forbidden(`${path}.additionalProperties`, 'must be undefined to be structural'));
   for (const [field, unsaid] of outsideOnly) {
     const value = schema[field];
-    if (value === undefined || value === '' || value === false || (Array.isArray(value) && value.length === 0))
-      continue;
+    if (value === undefined || (field !== 'default' && isUnsaid(value))) continue;
     errors.push(forbidden(`${path}.${field}`, `must be ${unsaid} to be structural`));
   }
   if (Object.hasOwn(schema.properties ?? {}, 'metadata'))
     errors.push(forbidden(`${path}.properties[metadata]`, 'must not be specified in a nested context'));
+}
+
+function isUnsaid(value: unknown): boolean {
+  return value === '' || value === false || (Array.isArray(value) && value.length === 0);
 }
 
 /** What the root's junctors speak of must be specified outside of them, too. Upstream does not look into those further down. */

@@ -80,8 +80,8 @@ export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions
     await feed.reached(revision);
     const cached = collection.cache.get(key);
     if (cached?.revision !== revision) return Entry.of(key, revision, object);
-    // What came back through a store of another process is not known by its bytes.
-    cached.supply(object);
+    // What came back through a store of another process is not known by its bytes; what reading completes is to be read.
+    if (collection.codec.completesReads !== true) cached.supply(object);
     return cached;
   }
 

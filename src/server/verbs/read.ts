@@ -88,7 +88,6 @@ export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnsw
 }
 
 function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
-  const selection = selectionOf(request, served);
   const { query } = request;
   const limit = wholeNumber(query, 'limit');
   wholeNumber(query, 'timeoutSeconds');
@@ -96,6 +95,7 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   const revision = revisionOf(query.get('resourceVersion'));
   const match = query.get('resourceVersionMatch') ?? '';
   checkListOptions(query, revision, token);
+  const selection = selectionOf(request, served);
   const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
   if (token !== '') return continued(parts, served, selection, token, limit).then(answer);
   if (match === 'Exact') return atRevision(parts, served, selection, revision!, '', limit).then(answer);
