@@ -44,10 +44,12 @@ function unique(
 ): void {
   const seen = new Map<string, number>();
   const isMap = schema.listType === 'map';
-  const wrong = isMap ? [...items.keys()].filter((at) => items[at] !== null && !isObject(items[at])) : [];
-  for (const at of wrong)
-    errors.push(invalid(dotted([...place, at]), items[at], 'must be an object for an array of list-type map'));
-  if (wrong.length > 0) return;
+  const wrong = isMap ? items.findIndex((item) => item !== null && !isObject(item)) : -1;
+  if (wrong >= 0) {
+    const field = dotted([...place, wrong]);
+    errors.push(invalid(field, items[wrong], 'must be an object for an array of list-type map'));
+    return;
+  }
   for (let at = 0; at < items.length; at++) {
     const item = items[at];
     const key = isMap ? keyOf(item ?? {}, schema.mapKeys) : canonical(item);

@@ -5,6 +5,7 @@ import type { ParsedJson } from '../../api/codec/json-parse.ts';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionVersion,
+  CustomResourceSubresourceScale,
 } from '../../api/generated/apiextensions.v1.ts';
 import { invalid } from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
@@ -247,10 +248,7 @@ const blocking: ReadonlySet<string> = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-function judgeScale(
-  object: Frozen<Loose>,
-  scale: { readonly specReplicasPath: string; readonly statusReplicasPath: string },
-): FieldError[] {
+function judgeScale(object: Frozen<Loose>, scale: Frozen<CustomResourceSubresourceScale>): FieldError[] {
   const errors: FieldError[] = [];
   for (const path of [scale.specReplicasPath, scale.statusReplicasPath]) {
     const value = at(object, path.slice(1));
@@ -261,6 +259,10 @@ function judgeScale(
     else if (value < 0) errors.push(invalid(field, value, 'should be a non-negative integer'));
     else if (value > 2_147_483_647) errors.push(invalid(field, value, 'should be less than or equal to 2147483647'));
   }
+  const { labelSelectorPath: field = '' } = scale;
+  const selector = field === '' ? undefined : at(object, field.slice(1));
+  if (selector !== undefined && typeof selector !== 'string')
+    errors.push(invalid(field, selector, 'should be a string'));
   return errors;
 }
 
@@ -288,7 +290,9 @@ function onlyStatus(next: KubeObject, prev: Frozen<KubeObject>): void {
 function at(object: unknown, path: string): unknown {
   let value = object;
   for (const part of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, part)) return undefined;
+    if (value === null || (isObject(value) && !Object.hasOwn(value, part))) return undefined;
+    // Of what has no fields none is a number or a text.
+    if (!isObject(value)) return {};
     value = value[part];
   }
   return value;
