@@ -25,7 +25,8 @@ import { eventually } from '../interop/running-cluster.ts';
 export type Maker = 'ours' | 'upstream';
 export type Component = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
 
-const built = join(process.cwd(), 'node_modules/.cache/k8ts-interop/upstream');
+/** Where the built components are. */
+export const built = join(process.cwd(), 'node_modules/.cache/k8ts-interop/upstream');
 
 /** Why upstream's components cannot be had; undefined when they can. */
 export const upstreamMissing: string | undefined = /go1\.(2[6-9]|[3-9]\d)/.test(

@@ -21,7 +21,7 @@ export function definitionStorage(v1: StorageCodec): StorageCodec {
   return {
     canonical: (object) => v1.canonical(object),
     encode: (object) => v1.encode(toStored(object)),
-    decode: (value) => toServed(v1.decode(value)),
+    decode: (value) => v1.canonical(toServed(v1.decode(value))),
   };
 }
 
