@@ -1,0 +1,120 @@
+// Proves that no part of an object is missed by being absent, null or empty: each is left out in turn of the largest recorded objects of every kind.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, request } from 'node:https';
+import { after, before, test } from 'node:test';
+import { adminToken, startTestServer, type TestServer } from '../../src/server/start.suite.ts';
+
+const recorded = new URL('../../../test/golden/recorded/', import.meta.url).pathname;
+/** So many of a kind, the largest first. */
+const most = 60;
+
+interface Step {
+  readonly method?: string;
+  readonly path?: string;
+  readonly body?: { readonly kind?: string; readonly apiVersion?: string; readonly metadata?: object };
+}
+
+interface Sample {
+  readonly path: string;
+  readonly body: object;
+}
+
+function samples(): Map<string, Sample[]> {
+  const byKind = new Map<string, Sample[]>();
+  for (const area of ['objects-core', 'objects-groups', 'semantics', 'access', 'extension'])
+    for (const file of readdirSync(join(recorded, area))) {
+      const { steps } = JSON.parse(readFileSync(join(recorded, area, file), 'utf8')) as { steps: Step[] };
+      for (const { method, path = '', body } of steps) {
+        if (method !== 'POST' || body?.kind === undefined || body.apiVersion === undefined) continue;
+        if (path.includes('example.com') || path.includes('?')) continue;
+        const kind = `${body.apiVersion} ${body.kind}`;
+        const place = path.replace(/\/namespaces\/[^/]+/, (all, at: number) =>
+          at + all.length === path.length ? all : '/namespaces/default',
+        );
+        byKind.set(kind, [
+          ...(byKind.get(kind) ?? []),
+          { path: place, body: JSON.parse(JSON.stringify(body).replaceAll('{RUN}', 'run')) as object },
+        ]);
+      }
+    }
+  for (const [kind, all] of byKind)
+    byKind.set(
+      kind,
+      all.toSorted((a, b) => JSON.stringify(b.body).length - JSON.stringify(a.body).length).slice(0, most),
+    );
+  return byKind;
+}
+
+type Holder = Record<string, unknown>;
+
+/** Each place in an object, by the holder and the name there. */
+function* places(value: unknown): Generator<readonly [Holder, string]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const name of Object.keys(value)) {
+    yield [value as Holder, name];
+    yield* places((value as Holder)[name]);
+  }
+}
+
+const absent = Symbol('absent');
+const instead: readonly unknown[] = [absent, null, {}, [], '', -1];
+
+const agent = new Agent({ keepAlive: true, maxSockets: 4, rejectUnauthorized: false });
+let running: TestServer;
+before(async () => {
+  running = await startTestServer();
+  await running.admin.call({
+    method: 'POST',
+    path: '/api/v1/namespaces/default/serviceaccounts',
+    body: { metadata: { name: 'default' } },
+  });
+});
+after(async () => {
+  agent.destroy();
+  await running.stop();
+});
+
+/** Over the wire: what comes from outside is read in another way than what a component within the process sends. */
+function answerTo({ path, body }: Sample): Promise<{ readonly code: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port: running.port,
+        method: 'POST',
+        path: `${path}?dryRun=All`,
+        agent,
+        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      },
+      (answer) => {
+        let text = '';
+        answer.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        answer.once('end', () => resolve({ code: answer.statusCode ?? 0, text }));
+      },
+    );
+    sent.once('error', reject);
+    sent.end(JSON.stringify(body));
+  });
+}
+
+for (const [kind, all] of samples())
+  test(kind, async () => {
+    const faults: string[] = [];
+    for (const { path, body } of all)
+      for (const [holder, name] of places(body)) {
+        const was = holder[name];
+        for (const value of instead) {
+          if (value === absent) delete holder[name];
+          else holder[name] = value;
+          const { code, text } = await answerTo({ path, body });
+          if (code >= 500)
+            faults.push(
+              `${name} ${value === absent ? 'left out' : `= ${JSON.stringify(value)}`}: ${code} ${text.slice(0, 300)}`,
+            );
+        }
+        holder[name] = was;
+      }
+    assert.deepEqual([...new Set(faults)], []);
+  });
