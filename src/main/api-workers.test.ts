@@ -192,7 +192,8 @@ it('a worker that is killed under load comes back; the others go on', { skip: li
     for (let turn = 0; !stop; turn++) {
       const answer = await ask(port, 'POST', maps, config(`${name}-${turn}`)).catch(() => undefined);
       if (answer === undefined) broken++;
-      else {
+      // A busy server may ask for patience.
+      else if (answer.status !== 429) {
         assert.equal(answer.status, 201);
         acknowledged.add(`${name}-${turn}`);
       }

@@ -8,7 +8,52 @@ import { adminToken, startTestServer, type TestServer } from '../../src/server/s
 
 const recorded = new URL('../../../test/golden/recorded/', import.meta.url).pathname;
 /** So many of a kind, the largest first. */
-const most = 60;
+const most = 1;
+
+/** Once answered with an error of ours. */
+const found: Readonly<Record<string, readonly Sample[]>> = {
+  'v1 Pod': [
+    {
+      path: '/api/v1/namespaces/default/pods',
+      body: {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'p' },
+        spec: { resources: { limits: { cpu: '1' } }, containers: [{ name: 'c', image: 'i' }] },
+      },
+    },
+  ],
+  'apiextensions.k8s.io/v1 CustomResourceDefinition': [
+    {
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      body: {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: 'as.e.com' },
+        spec: {
+          group: 'e.com',
+          scope: 'Cluster',
+          names: { plural: 'as', kind: 'A' },
+          versions: [
+            {
+              name: 'v1',
+              served: true,
+              storage: true,
+              schema: {
+                openAPIV3Schema: {
+                  type: 'object',
+                  properties: {
+                    a: { type: 'integer', default: 1, 'x-kubernetes-validations': [{ rule: 'self > 0' }] },
+                  },
+                },
+              },
+            },
+          ],
+        },
+      },
+    },
+  ],
+};
 
 interface Step {
   readonly method?: string;
@@ -99,8 +144,9 @@ function answerTo({ path, body }: Sample): Promise<{ readonly code: number; read
   });
 }
 
-for (const [kind, all] of samples())
+for (const [kind, largest] of samples())
   test(kind, async () => {
+    const all = [...largest, ...(found[kind] ?? [])];
     const faults: string[] = [];
     for (const { path, body } of all)
       for (const [holder, name] of places(body)) {

@@ -65,9 +65,12 @@ function applyRequestDefaults(container: Container): void {
  * Requests of the pod as a whole: those of its containers together, or the limit where they ask for nothing. On creation,
  * after admission.
  */
-export function applyPodLevelRequests({ resources, containers = [], initContainers = [] }: PodSpec): void {
+export function applyPodLevelRequests({ resources, ...spec }: PodSpec): void {
   const { limits } = resources ?? {};
   if (resources === undefined || limits === undefined) return;
+  // Pods without containers are refused only later.
+  const containers = spec.containers ?? [];
+  const initContainers = spec.initContainers ?? [];
   const all = [...containers, ...initContainers];
   for (const name of Object.keys(limits)) {
     if (resources.requests?.[name] !== undefined) continue;
