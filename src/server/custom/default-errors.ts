@@ -1,5 +1,6 @@
 // Owns the judgement of defaults in schemas: each must survive pruning and its own validation. Places are those of the schema.
 import { invalid } from '../../api/field-error.ts';
+import { CelSyntaxError } from '../../api/cel/ast.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
@@ -49,7 +50,7 @@ function judge(node: Structural, path: string): FieldError[] {
   );
   if (resources.length > 0) return [...errors, ...resources];
   const found = validateValue(compileJudge(node.props), node.default);
-  if (found.length === 0) found.push(...(compileRules(node)?.judge(node.default as never, undefined) ?? []));
+  if (found.length === 0) found.push(...judgeByRules(node));
   return [...errors, ...found.map((error) => ({ ...error, field: joined(path, error.field) }))];
 }
 
@@ -57,4 +58,14 @@ function joined(path: string, field: string): string {
   if (field === '<nil>') return path;
   // Upstream joins with a dot, also before an index.
   return `${path}.${field}`;
+}
+
+function judgeByRules(node: Structural): readonly FieldError[] {
+  try {
+    return compileRules(node)?.judge(node.default as never, undefined) ?? [];
+  } catch (error) {
+    // What is wrong with a rule is told where the rule is.
+    if (error instanceof CelSyntaxError) return [];
+    throw error;
+  }
 }
