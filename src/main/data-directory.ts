@@ -147,7 +147,7 @@ export function replaceFile(file: string, text: string, mode = 0o600): void {
 }
 
 /** Turns the system's complaints about files into one clear line. */
-export function guard<T>(path: string, action: () => T): T {
+export function guard<T>(path: string, action: () => T, other = 'choose another --data-dir'): T {
   try {
     return action();
   } catch (error) {
@@ -155,21 +155,21 @@ export function guard<T>(path: string, action: () => T): T {
     switch (code) {
       case 'ENOSPC':
       case 'EDQUOT':
-        throw new UserError(`no space left for ${path}`, 'free some space or choose another --data-dir');
+        throw new UserError(`no space left for ${path}`, `free some space or ${other}`);
       case 'EACCES':
       case 'EPERM':
       case 'EROFS':
         throw new UserError(
           `${path} cannot be written: ${code === 'EROFS' ? 'read-only file system' : 'permission denied'}`,
-          'choose another --data-dir',
+          other,
         );
       case 'ENOTDIR':
       case 'EEXIST':
-        throw new UserError(`${path} is not a directory`, 'choose another --data-dir');
+        throw new UserError(`${path} is not a directory`, other);
       case undefined:
         throw error;
       default:
-        throw new UserError(`${path}: ${message}`, 'choose another --data-dir');
+        throw new UserError(`${path}: ${message}`, other);
     }
   }
 }

@@ -182,10 +182,10 @@ describe('the example operator as its README runs it', { skip }, () => {
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await harness.run(`apply -f ${manifests}/website.yaml`);
-    await harness.says('get websites', /hello +hello\.example\.com +True +2/).catch((error: unknown) => {
+    await harness.says('get websites', /front-page +hello\.example\.com +True +2/).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${said}`);
     });
-    await harness.run('delete website hello --timeout=60s');
+    await harness.run('delete website front-page --timeout=60s');
     assert.doesNotMatch(said, /forbidden/);
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number | null];

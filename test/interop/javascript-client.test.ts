@@ -352,7 +352,7 @@ test('exec, logs and ports of a simulated pod are refused with a reason', async 
   });
   assert.equal(status.status, 'Failure', JSON.stringify(status));
   assert.match(status.message ?? '', /simulated/);
-  const told = /node node-\d is simulated: it runs no containers/;
+  const told = /node node-\d is simulated, it runs no containers/;
   await assert.rejects(core.readNamespacedPodLog({ namespace, name }), failsWith(404, told));
   await assert.rejects(new Log(config).log(namespace, name, 'c', none), /404/);
   await assert.rejects(

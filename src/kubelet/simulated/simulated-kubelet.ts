@@ -38,7 +38,8 @@ function answer(
   text(404, refusal(node));
 }
 
-const refusal = (node: string): string => `node ${node} is simulated: it runs no containers\n`;
+// Without a colon: client-go reads `text: text` as YAML, hence as a Status without a message, and shows nothing.
+const refusal = (node: string): string => `node ${node} is simulated, it runs no containers\n`;
 
 function refusalHead(node: string): string {
   const body = refusal(node);

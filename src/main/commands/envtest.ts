@@ -22,7 +22,7 @@ export async function envtest(directory: string, options: EnvtestOptions): Promi
     platform: process.platform,
     arch: process.arch,
   });
-  guard(target, () => layDown(target, kubectl, process.platform));
+  guard(target, () => layDown(target, kubectl, process.platform), 'choose another directory');
   process.stdout.write(said(print, target, kubectl));
 }
 

@@ -41,7 +41,7 @@ export function kubeletActions(access: KubeletAccess): Action[] {
       const here = within?.(kubelet.nodeName);
       if (here !== undefined) return here;
       if (isWithin(simulatedNodeRange, kubelet.host))
-        throw new Error(`node ${kubelet.nodeName} is simulated: it runs no containers`);
+        throw new Error(`node ${kubelet.nodeName} is simulated, it runs no containers`);
       return dialKubelet(kubelet);
     },
     lookup: (host: string) => lookup(host),
