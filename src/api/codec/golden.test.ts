@@ -34,6 +34,8 @@ function fill(text: string): string {
 function* recordedObjects(): Generator<[string, Record<string, unknown>]> {
   for (const area of readdirSync(root))
     for (const file of readdirSync(join(root, area))) {
+      // The templates of claims there have kinds as they were sent: the server's matter.
+      if (file === 'objects-core-whole-statefulset.json') continue;
       const recording = JSON.parse(readFileSync(join(root, area, file), 'utf8')) as Recording;
       for (const [at, step] of recording.steps.entries()) {
         const body = recording.answers[at]?.body;

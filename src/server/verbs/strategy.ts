@@ -149,7 +149,8 @@ function refuseRounded({ inexact }: ApiRequest): void {
     throw badRequest(`the whole number ${inexact} is beyond 2^53 and would be rounded: write it as text`);
 }
 
-function ordered(
+/** As a kind tells them: once each, and in its order. */
+export function ordered(
   { place, repeatsErrors }: Resource,
   errors: readonly FieldError[],
   change: boolean,
