@@ -4,7 +4,6 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -15,6 +14,7 @@ import { layDown } from './commands/envtest.ts';
 import { findKubectl } from './kubectl-binary.ts';
 import { ownCommand } from './own-command.ts';
 import { openPki } from './pki.ts';
+import { freePort } from '../testing/free-port.ts';
 
 const skip = process.platform === 'win32' ? 'signals and shells of Windows differ' : false;
 
@@ -22,15 +22,6 @@ function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'k8ts-envtest-'));
   t.after(() => rmSync(made, { recursive: true, force: true }));
   return made;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** GET as the health check of envtest does: no certificate is verified. */

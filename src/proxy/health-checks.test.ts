@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import { silentLogger } from '../base/log.ts';
 import { HealthChecks } from './health-checks.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+import { freePort } from '../testing/free-port.ts';
 
 test('a node port tells whether the service has pods here', async () => {
   let healthy = true;

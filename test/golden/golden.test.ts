@@ -2,7 +2,6 @@
 // a scenario that fails and is not named there, or is named there and passes, is an error.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -10,6 +9,7 @@ import { logger } from '../../src/base/log.ts';
 import { parseFlags } from '../../src/cli/flags.ts';
 import { apiServerFlags, runApiServer } from '../../src/main/alone/api-server.ts';
 import { readScenario, replayScenario, type Target } from './replay.ts';
+import { freePort } from '../../src/testing/free-port.ts';
 
 const here = new URL('../../../test/golden/', import.meta.url).pathname;
 const areas = ['semantics', 'objects-core', 'objects-groups', 'access', 'extension'] as const;
@@ -24,16 +24,6 @@ nodetoken,system:node:node-a,node-uid,"system:nodes"
 
 /** By area: names of scenarios, each with why it fails. */
 type Known = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
-}
 
 /** Runs `use` against a server of its own, as the recordings were made. */
 async function withServer(flags: readonly string[], use: (target: Target) => Promise<void>): Promise<void> {

@@ -7,8 +7,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
-import { createServer } from 'node:net';
 import { KubectlCluster } from '../interop/kubectl-cluster.ts';
+import { freePort } from '../../src/testing/free-port.ts';
 
 const version = spawnSync('go', ['version'], { encoding: 'utf8' }).stdout ?? '';
 const minor = Number(/go1\.(\d+)/.exec(version)?.[1] ?? 0);
@@ -132,12 +132,3 @@ describe("upstream's sample API server", { skip }, () => {
     await harness.says('get flunders -n wardle', /No resources found/);
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}

@@ -7,7 +7,8 @@ import { etcdMissing, startEtcd } from '../../src/store/etcd/etcd-process.suite.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import { ManyServers, ask, freePorts, until } from '../interop/many-servers.ts';
+import { freePort } from '../../src/testing/free-port.ts';
+import { ManyServers, ask, until } from '../interop/many-servers.ts';
 import { built, buildUpstream, upstreamMissing } from './upstream-world.ts';
 
 before(() => {
@@ -51,7 +52,7 @@ async function bothOn(t: TestContext, endpoint: string): Promise<void> {
   const many = new ManyServers(['--etcd-servers', endpoint]);
   t.after(() => many.close());
   const ours = (await many.startServer('192.0.2.1')).port;
-  const [upstream = 0] = await freePorts(1);
+  const upstream = await freePort();
   const file = (name: string) => join(many.directory, name);
   const args = ['--etcd-servers', endpoint, '--secure-port', `${upstream}`, '--bind-address', '127.0.0.1'];
   args.push('--cert-dir', file('certs-upstream'), '--token-auth-file', file('tokens'));

@@ -5,7 +5,6 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -21,6 +20,7 @@ import { client } from '../../src/client/rest.ts';
 import { simulatedNodes } from '../../src/kubelet/simulated/simulated-nodes.ts';
 import { openPki, type Pki } from '../../src/main/pki.ts';
 import { eventually } from '../interop/running-cluster.ts';
+import { freePort } from '../../src/testing/free-port.ts';
 
 export type Maker = 'ours' | 'upstream';
 export type Component = 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
@@ -52,15 +52,6 @@ export function buildUpstream(): void {
     );
     if (status !== 0) throw new Error(`go build ${name}: ${stderr}`);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 export interface World {

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -16,6 +15,7 @@ import { client } from '../../src/client/rest.ts';
 import { deployments, nodes, pods, services } from '../../src/api/generated/resources.ts';
 import { openPki } from '../../src/main/pki.ts';
 import { eventually } from './running-cluster.ts';
+import { freePort } from '../../src/testing/free-port.ts';
 
 const command = join(process.cwd(), 'bin/k8ts.js');
 
@@ -32,15 +32,6 @@ async function start(children: ChildProcess[], ...args: string[]): Promise<strin
     });
     child.once('exit', (code) => reject(new Error(`${args[0]} ended with ${code}: ${text}`)));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 test('API server, controller manager, scheduler and DNS, each alone', async (t) => {

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../src/testing/free-port.ts';
 
 const k8ts = fileURLToPath(new URL('../../src/main/k8ts.js', import.meta.url));
 
@@ -82,7 +83,7 @@ export class ManyServers {
 
   /** `address`: what it says it is reached by (nobody dials it). Resolves when it serves. */
   async startServer(address: string, ...flags: readonly string[]): Promise<StartedServer> {
-    const [port = 0] = await freePorts(1);
+    const port = await freePort();
     const server: StartedServer = { port, address, lines: [], process: undefined as never };
     await this.#begin(server, flags);
     this.servers.push(server);
@@ -189,14 +190,6 @@ export class Balancer {
     this.#server.close();
     await closed;
   }
-}
-
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
 
 /** On a connection of its own. Rejects when the connection breaks or `timeoutMs` pass without an answer. */

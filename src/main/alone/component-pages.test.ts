@@ -13,6 +13,7 @@ import { client } from '../../client/rest.ts';
 import { adminToken, startTestServer } from '../../server/start.suite.ts';
 import { UserError } from '../user-error.ts';
 import { pagesFlags, runComponentPages, withPages } from './component-pages.ts';
+import { freePort } from '../../testing/free-port.ts';
 
 async function ask(port: number, path: string, token?: string): Promise<{ status: number; text: string }> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -29,15 +30,6 @@ async function taken(t: TestContext): Promise<number> {
   await once(server, 'listening');
   t.after(() => server.close());
   return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 test('health for anybody, metrics for those whom the API server lets in', async (t) => {

@@ -2,10 +2,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../testing/free-port.ts';
 
 export const etcdMissing: string | undefined =
   spawnSync('etcd', ['--version']).status === 0 ? undefined : 'etcd is not installed (Debian: etcd-server)';
@@ -25,14 +24,6 @@ export interface EtcdCluster {
   pause(member: number): void;
   resume(member: number): void;
   stop(): Promise<void>;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(servers.map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
 
 /** The members may still be electing their leader when this returns. */

@@ -4,11 +4,11 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Flood } from './flood.ts';
+import { freePort } from '../../../src/testing/free-port.ts';
 
 export interface TenantsOptions {
   /** How long each quiet and each loud stretch lasts, and how often they take turns. */
@@ -23,15 +23,6 @@ interface Reply {
 
 const tokens = 'admin-token,admin,1,"system:masters"\na-token,ann,2,"tenants"\nb-token,bob,3,"tenants"\n';
 const rbac = 'rbac.authorization.k8s.io';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 export function tenants({ stretchMs, turns }: TenantsOptions): void {
   const folder = mkdtempSync(join(tmpdir(), 'k8ts-tenants-'));
