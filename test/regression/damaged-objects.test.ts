@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { after, before, test } from 'node:test';
-import { adminToken, startTestServer, type TestServer } from '../../src/server/start.suite.ts';
+import { ask, type Reply } from '../../src/server/http/ask.suite.ts';
+import { startTestServer, type TestServer } from '../../src/server/start.suite.ts';
 
 const recorded = new URL('../../../test/golden/recorded/', import.meta.url).pathname;
 /** So many of a kind, the largest first. */
@@ -122,25 +123,13 @@ after(async () => {
 });
 
 /** Over the wire: what comes from outside is read in another way than what a component within the process sends. */
-function answerTo({ path, body }: Sample): Promise<{ readonly code: number; readonly text: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      {
-        host: '127.0.0.1',
-        port: running.port,
-        method: 'POST',
-        path: `${path}?dryRun=All`,
-        agent,
-        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-      },
-      (answer) => {
-        let text = '';
-        answer.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        answer.once('end', () => resolve({ code: answer.statusCode ?? 0, text }));
-      },
-    );
-    sent.once('error', reject);
-    sent.end(JSON.stringify(body));
+function answerTo({ path, body }: Sample): Promise<Reply> {
+  return ask(running.port, {
+    method: 'POST',
+    path: `${path}?dryRun=All`,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    agent,
   });
 }
 
@@ -154,10 +143,10 @@ for (const [kind, largest] of samples())
         for (const value of instead) {
           if (value === absent) delete holder[name];
           else holder[name] = value;
-          const { code, text } = await answerTo({ path, body });
-          if (code >= 500)
+          const { status, text } = await answerTo({ path, body });
+          if (status >= 500)
             faults.push(
-              `${name} ${value === absent ? 'left out' : `= ${JSON.stringify(value)}`}: ${code} ${text.slice(0, 300)}`,
+              `${name} ${value === absent ? 'left out' : `= ${JSON.stringify(value)}`}: ${status} ${text.slice(0, 300)}`,
             );
         }
         holder[name] = was;

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { after, before, test } from 'node:test';
 import { adminToken, startTestServer } from '../start.suite.ts';
 import type { TestServer } from '../start.suite.ts';
+import { type Ask, ask as askServer, type Reply } from './ask.suite.ts';
 
 let running: TestServer;
 
@@ -15,37 +16,7 @@ before(async () => {
 
 after(() => running.stop());
 
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-
-interface Ask {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string | Buffer;
-  readonly token?: string;
-}
-
-async function ask({ method = 'GET', path, headers = {}, body, token = adminToken }: Ask): Promise<Reply> {
-  const sent = request({
-    host: '127.0.0.1',
-    port: running.port,
-    rejectUnauthorized: false,
-    agent: false,
-    method,
-    path,
-    headers: { ...(token !== '' && { authorization: `Bearer ${token}` }), ...headers },
-  });
-  sent.on('error', () => undefined);
-  sent.end(body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() };
-}
+const ask = (asked: Ask): Promise<Reply> => askServer(running.port, asked);
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const json = { 'content-type': 'application/json' };
@@ -55,11 +26,11 @@ test('bodies and answers in several forms', async () => {
   const made = await ask({ method: 'POST', path: maps, headers: { 'content-type': 'application/yaml' }, body: yaml });
   assert.equal(made.status, 201);
   const shown = await ask({ path: `${maps}/forms`, headers: { accept: 'application/yaml' } });
-  assert.match(shown.body, /^kind: ConfigMap$/m);
+  assert.match(shown.text, /^kind: ConfigMap$/m);
   const binary = await ask({ path: `${maps}/forms`, headers: { accept: 'application/vnd.kubernetes.protobuf' } });
-  assert.equal(binary.body.slice(0, 4), 'k8s\0');
+  assert.equal(binary.text.slice(0, 4), 'k8s\0');
   const table = await ask({ path: maps, headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' } });
-  assert.equal((JSON.parse(table.body) as { kind: string }).kind, 'Table');
+  assert.equal((JSON.parse(table.text) as { kind: string }).kind, 'Table');
 });
 
 test('metadata alone has a protobuf form, also of custom kinds; tables have none', async () => {
@@ -100,14 +71,14 @@ test('metadata alone has a protobuf form, also of custom kinds; tables have none
   ] as const) {
     const one = await ask({ path: `${path}/${name}`, headers: as('PartialObjectMetadata') });
     assert.deepEqual([one.status, one.headers['content-type']], [200, 'application/vnd.kubernetes.protobuf']);
-    assert.match(one.body, /^k8s\0.*meta\.k8s\.io\/v1.*PartialObjectMetadata/s);
-    assert.ok(one.body.includes(name) && !one.body.includes('a value'));
+    assert.match(one.text, /^k8s\0.*meta\.k8s\.io\/v1.*PartialObjectMetadata/s);
+    assert.ok(one.text.includes(name) && !one.text.includes('a value'));
     const list = await ask({ path, headers: as('PartialObjectMetadataList') });
     assert.equal(list.status, 200);
-    assert.match(list.body, /^k8s\0.*PartialObjectMetadataList/s);
-    assert.ok(list.body.includes(name) && !list.body.includes('a value'));
+    assert.match(list.text, /^k8s\0.*PartialObjectMetadataList/s);
+    assert.ok(list.text.includes(name) && !list.text.includes('a value'));
     const watch = await ask({ path: `${path}?watch=true&timeoutSeconds=1`, headers: as('PartialObjectMetadata') });
-    assert.ok(watch.status === 200 && watch.body.includes('ADDED') && watch.body.includes(name));
+    assert.ok(watch.status === 200 && watch.text.includes('ADDED') && watch.text.includes(name));
     assert.equal((await ask({ path, headers: as('Table') })).status, 406);
   }
   assert.equal((await ask({ path: widgets, headers: { accept: 'application/vnd.kubernetes.protobuf' } })).status, 406);
@@ -147,13 +118,13 @@ test('refusals come as Status, whatever is sent', async () => {
     [{ method: 'HEAD', path: `${maps}` }, 405],
   ];
   for (const [question, want] of table) {
-    const { status, body } = await ask(question);
+    const { status, text } = await ask(question);
     assert.equal(
       status,
       want,
-      `${question.method ?? 'GET'} ${question.path} ${String(question.body ?? '').slice(0, 40)}: ${body.slice(0, 200)}`,
+      `${question.method ?? 'GET'} ${question.path} ${String(question.body ?? '').slice(0, 40)}: ${text.slice(0, 200)}`,
     );
-    if (question.method !== 'HEAD') assert.equal((JSON.parse(body) as { kind: string }).kind, 'Status');
+    if (question.method !== 'HEAD') assert.equal((JSON.parse(text) as { kind: string }).kind, 'Status');
   }
 });
 

@@ -1,8 +1,9 @@
 // Owns damaged requests to a whole API server: bodies, patches, tokens, selectors, paths. Never a 5xx, never silence.
 import assert from 'node:assert/strict';
-import { Agent, request } from 'node:https';
+import { Agent } from 'node:https';
 import { after, before, describe, test } from 'node:test';
-import { adminToken, startTestServer, type TestServer } from '../../../src/server/start.suite.ts';
+import { type Ask, ask, type Reply } from '../../../src/server/http/ask.suite.ts';
+import { startTestServer, type TestServer } from '../../../src/server/start.suite.ts';
 import {
   celExamples,
   fieldSelectorExamples,
@@ -18,14 +19,7 @@ import {
 import { Damage } from './mutate.ts';
 import type { FuzzOptions } from './readers.suite.ts';
 
-interface Sent {
-  readonly method?: string;
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Buffer;
-}
-
-const answerMs = 30_000;
+const silenceMs = 30_000;
 const configMaps = '/api/v1/namespaces/default/configmaps';
 
 export function fuzzRequests({ seed, rounds }: FuzzOptions): void {
@@ -41,41 +35,20 @@ export function fuzzRequests({ seed, rounds }: FuzzOptions): void {
       await running.stop();
     });
 
-    function send({ method = 'GET', path, headers = {}, body }: Sent): Promise<{ status: number; text: string }> {
-      return new Promise((resolve, reject) => {
-        const sent = request(
-          {
-            host: '127.0.0.1',
-            port: running.port,
-            method,
-            path,
-            agent,
-            headers: { authorization: `Bearer ${adminToken}`, ...headers },
-          },
-          (answer) => {
-            let text = '';
-            answer.on('data', (chunk: Buffer) => {
-              if (text.length < 500) text += chunk.toString();
-            });
-            answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text }));
-            answer.once('error', reject);
-          },
-        );
-        sent.setTimeout(answerMs, () => sent.destroy(new Error('no answer in time')));
-        sent.once('error', reject);
-        sent.end(body);
-      });
-    }
+    const send = (asked: Ask): Promise<Reply> => ask(running.port, { ...asked, agent, silenceMs });
 
     /** Each of `rounds` requests has an answer below 500. */
-    async function hold(count: number, next: () => Sent): Promise<void> {
+    async function hold(count: number, next: () => Ask): Promise<void> {
       for (let round = 0; round < count; round++) {
         const sent = next();
         const { status, text } = await send(sent);
         const shown = `${sent.method ?? 'GET'} ${sent.path} ${JSON.stringify(sent.headers)} ${sent.body?.toString('latin1').slice(0, 2_000)}`;
         // A version of the future is waited for, then 504, as upstream answers.
         const isOfFuture = status === 504 && text.includes('ResourceVersionTooLarge');
-        assert.ok((status >= 200 && status < 500) || isOfFuture, `round ${round}: ${status} ${text}\n${shown}`);
+        assert.ok(
+          (status >= 200 && status < 500) || isOfFuture,
+          `round ${round}: ${status} ${text.slice(0, 500)}\n${shown}`,
+        );
       }
     }
 
