@@ -13,6 +13,7 @@ import { SimulatedDisk } from './embedded/simulated-disk.ts';
 import { etcdMissing, startEtcd } from './etcd/etcd-process.suite.ts';
 import { openEtcdStore } from './etcd/etcd.ts';
 import { serveEtcd } from './face/face.ts';
+import { handedOn } from './hand-on.ts';
 import { checkHistory } from './history.suite.ts';
 import type { DisturbedStore, HistoryOptions } from './history.suite.ts';
 import { memoryStore } from './memory.ts';
@@ -108,14 +109,7 @@ for (const [lie, make] of Object.entries(lies))
   it(`the check notices a store that ${lie}`, async () => {
     const open = async (random: Random): Promise<DisturbedStore> => {
       const store = memoryStore({ clock: new VirtualClock(), log: silentLogger, random });
-      const { range, transact, watch } = store;
-      const honest = { range: range.bind(store), transact: transact.bind(store), watch: watch.bind(store) };
-      const base = Object.assign(Object.create(store) as Store, {
-        status: () => store.status(),
-        compact: (revision: number) => store.compact(revision),
-        requestProgress: () => store.requestProgress(),
-      });
-      const lying = Object.assign(base, honest, make(store));
+      const lying = { ...handedOn(store), ...make(store) };
       return { store: () => lying, close: () => store.close() };
     };
     await assert.rejects(

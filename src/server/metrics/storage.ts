@@ -1,7 +1,8 @@
 // Owns what is counted of the store: operations by kind, how long they take, its size. The store is whichever engine; the names are upstream's.
 import type { Clock } from '../../base/clock.ts';
 import type { Counter, Histogram, MetricsRegistry } from '../../base/metrics.ts';
-import type { KeyRange, Store, Transaction } from '../../store/store.ts';
+import { handedOn } from '../../store/hand-on.ts';
+import type { Store, Transaction } from '../../store/store.ts';
 import { secondsBuckets } from './requests.ts';
 
 export interface StoreMetricsOptions {
@@ -77,22 +78,13 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
   }
 
   const measuring: Store = {
+    ...handedOn(store),
     range: (range, options) =>
       measured(range.end === undefined ? 'get' : 'list', range.start, () => store.range(range, options)),
     transact: (transaction) => {
       const [operation, key] = meaningOf(transaction);
       return measured(operation, key, () => store.transact(transaction));
     },
-    watch: (range: KeyRange, options) => store.watch(range, options),
-    requestProgress: () => store.requestProgress(),
-    compact: (revision) => store.compact(revision),
-    grantLease: (ttlSeconds, id) => store.grantLease(ttlSeconds, id),
-    keepLeaseAlive: (id) => store.keepLeaseAlive(id),
-    revokeLease: (id) => store.revokeLease(id),
-    lease: (id) => store.lease(id),
-    leases: () => store.leases(),
-    status: () => store.status(),
-    close: () => store.close(),
   };
   return {
     store: measuring,

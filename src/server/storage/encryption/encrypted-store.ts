@@ -1,4 +1,5 @@
 // Owns the store as the server sees it when values are encrypted at rest: the same store, with plain values. Knows no cipher.
+import { handedOn } from '../../../store/hand-on.ts';
 import { StoreUnavailable } from '../../../store/store.ts';
 import type { KeyValue, Operation, OperationResult, RangeResult, Store } from '../../../store/store.ts';
 import type { StoreEvent, Transaction, WatchBatch } from '../../../store/store.ts';
@@ -83,6 +84,7 @@ export function encryptedStore(store: Store, transformers: Transformers): Store 
   }
 
   return {
+    ...handedOn(store),
     async range(range, options) {
       return rangeResult(await store.range(range, options));
     },
@@ -98,15 +100,6 @@ export function encryptedStore(store: Store, transformers: Transformers): Store 
       return { ...done, results: await each(done.results, result) };
     },
     watch: (range, options) => batches(store.watch(range, options)),
-    requestProgress: () => store.requestProgress(),
-    compact: (revision) => store.compact(revision),
-    grantLease: (ttlSeconds, id) => store.grantLease(ttlSeconds, id),
-    keepLeaseAlive: (id) => store.keepLeaseAlive(id),
-    revokeLease: (id) => store.revokeLease(id),
-    lease: (id) => store.lease(id),
-    leases: () => store.leases(),
-    status: () => store.status(),
-    close: () => store.close(),
   };
 }
 
