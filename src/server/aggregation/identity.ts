@@ -1,31 +1,15 @@
 // Owns what another server is told of a request besides its bytes: the user in X-Remote-* headers, and which headers go no further. Pure.
 import { badRequest } from '../../api/status-error.ts';
+import { hopHeaders } from '../../wire/hop-headers.ts';
 import type { ApiServerOptions } from '../options.ts';
 import type { UserInfo } from '../request.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Of one connection only, or said to us and nobody else. */
-const withheld: ReadonlySet<string> = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-const hopHeaders: ReadonlySet<string> = new Set(
-  [...withheld].filter((name) => !['authorization', 'content-length', 'host', 'expect'].includes(name)),
-);
+/** Of one connection only. */
+const ofConnection: ReadonlySet<string> = new Set([...hopHeaders, 'http2-settings']);
+/** And what is said to us and nobody else. */
+const withheld: ReadonlySet<string> = new Set([...ofConnection, 'authorization', 'content-length', 'expect', 'host']);
 
 /** Headers by which a front proxy names users: those of the flags, and always the usual ones. Nobody's own may go on. */
 export function identityHeaders(given: ApiServerOptions['requestHeader']): (name: string) => boolean {
@@ -63,7 +47,7 @@ export function passedOn(headers: Headers, isIdentity: (name: string) => boolean
 export function passedBack(headers: Headers): Record<string, string | readonly string[]> {
   const kept: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !hopHeaders.has(name)) kept[name] = value;
+    if (value !== undefined && !ofConnection.has(name)) kept[name] = value;
   return kept;
 }
 

@@ -1,6 +1,7 @@
 // Owns a plain request to another server and its answer as a stream. Makes no connection and knows no resource.
 import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
+import { hopHeaders } from '../../wire/hop-headers.ts';
 import type { UpgradeTarget } from '../../wire/streams/upgrade.ts';
 
 export interface BackendAnswer {
@@ -10,18 +11,6 @@ export interface BackendAnswer {
   /** The whole body as text, at most 64 KiB of it. */
   text(): Promise<string>;
 }
-
-const hopHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Rejects with the connection's error. The signal ends request and answer. */
 export async function askBackend(
