@@ -12,6 +12,7 @@ import { checkKind, readObject } from '../verbs/body.ts';
 import { fitNamespace } from '../verbs/create.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
+import { requireUid } from '../verbs/update.ts';
 
 const kind = { group: '', version: 'v1', kind: 'Binding' };
 const about = { group: '', plural: 'pods/binding' };
@@ -86,13 +87,7 @@ function bound(
 ): KubeObject {
   const { name } = pod.metadata;
   const refuse = (why: string) => conflict(about, name, why);
-  const uid = binding.metadata.uid ?? '';
-  if (uid !== '' && uid !== pod.metadata.uid)
-    throw conflict(
-      { group: '', plural: 'pods' },
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
-    );
+  requireUid(binding.metadata.uid, pod, { group: '', plural: 'pods' });
   if (pod.metadata.deletionTimestamp !== undefined)
     throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (pod.spec?.nodeName) throw refuse(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);

@@ -17,6 +17,7 @@ import { reasonOf } from '../stages/authorize.ts';
 import { writeContext } from '../verbs/field-managers.ts';
 import { timeText } from '../verbs/metadata.ts';
 import { writeOptions } from '../verbs/options.ts';
+import { checkNamespace } from '../verbs/create.ts';
 import { attributesOf, checkLocal, checkSpec, evaluationError } from './review-questions.ts';
 
 const authentication = 'authentication.k8s.io';
@@ -119,8 +120,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
     const spec = (review.spec ??= {} as SubjectAccessReviewSpec);
     const { namespace } = request.info;
     const place = review.metadata.namespace ?? '';
-    if (whose === 'local' && place !== '' && place !== namespace)
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    if (whose === 'local' && place !== '') checkNamespace(place, namespace);
     const errors = checkSpec(spec, whose);
     const isBare = Object.entries(review.metadata).every(
       ([field, value]) => value === undefined || (whose === 'local' && field === 'namespace' && value === namespace),

@@ -15,6 +15,7 @@ import type { Parts } from '../parts.ts';
 import { warn } from '../request.ts';
 import { checkKind, readObject } from '../verbs/body.ts';
 import { timeText } from '../verbs/metadata.ts';
+import { checkNamespace } from '../verbs/create.ts';
 import { writeOptions } from '../verbs/options.ts';
 
 const kind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
@@ -45,8 +46,7 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
       if (body === undefined) throw badRequest('the request has no body');
       const wanted = checkKind(body, kind) as unknown as TokenRequest & KubeObject;
       const given = wanted.metadata as Partial<KubeObject['metadata']>;
-      if (given.namespace && given.namespace !== namespace)
-        throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+      if (given.namespace) checkNamespace(given.namespace, namespace);
       if (given.name && given.name !== name)
         throw invalid(kind, name, [
           fieldError.invalid('metadata.name', given.name, 'must match the service account name if specified'),

@@ -13,13 +13,13 @@ import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { checkKind, complain, contentTypeOf, nameless } from './body.ts';
-import { createObject } from './create.ts';
+import { checkKind, checkName, complain, contentTypeOf, nameless } from './body.ts';
+import { checkNamespace, createObject } from './create.ts';
 import { applyAllDefaults, decodeValue, type Expected, schemaOfKind } from './decode.ts';
 import { NotConvertible, setManagedFields, withConversions, writeContext } from './field-managers.ts';
 import { type WriteOptions, writeOptions } from './options.ts';
 import { fromStorage, rulesOf, toStorage } from './strategy.ts';
-import { change, checkUid } from './update.ts';
+import { change, checkUid, isAbout } from './update.ts';
 
 const yamlType = 'application/apply-patch+yaml';
 const cborType = 'application/apply-patch+cbor';
@@ -150,19 +150,12 @@ export async function apply(parts: Parts, request: ApiRequest, served: Served): 
   }
 }
 
-function isAbout(error: unknown, name: string): boolean {
-  return (error as { status?: { details?: { name?: string } } }).status?.details?.name === name;
-}
-
 /** What a configuration says of its place must be that of the request. Looked at when it is merged: conflicts are told first. */
 function checkPlace(applied: KubeObject, request: ApiRequest, namespaced: boolean): void {
-  const { name, namespace } = request.info;
   const metadata = applied.metadata as KubeObject['metadata'] | undefined | null;
   if (metadata === undefined || metadata === null) return;
   if (typeof metadata !== 'object') throw badRequest('metadata must be an object');
   if (metadata.name === '') throw nameless(request);
-  if (metadata.name && metadata.name !== name)
-    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  if (namespaced && metadata.namespace && metadata.namespace !== namespace)
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  if (metadata.name) checkName(metadata.name, request);
+  if (namespaced && metadata.namespace) checkNamespace(metadata.namespace, request.info.namespace);
 }

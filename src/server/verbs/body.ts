@@ -107,6 +107,12 @@ export function nameless({ info }: ApiRequest): Error {
   return badRequest(`the name of the object (${info.name} based on URL) was undeterminable: name must be provided`);
 }
 
+/** Throws BadRequest for an object with another name than the request's. */
+export function checkName(said: string, { info }: ApiRequest): void {
+  if (said !== info.name)
+    throw badRequest(`the name of the object (${said}) does not match the name on the URL (${info.name})`);
+}
+
 /** Custom kinds judge what an object says it is, as they judge everything else of it. */
 export function notOf(group: string, object: KubeObject, field: 'kind' | 'apiVersion', why: string): Error {
   const { name = '' } = (object.metadata ?? {}) as { readonly name?: string };

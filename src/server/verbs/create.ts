@@ -165,6 +165,11 @@ export function fitNamespace(object: KubeObject, namespaced: boolean, namespace:
     return;
   }
   if (given === undefined || given === '') object.metadata.namespace = namespace;
-  else if (given !== namespace)
+  else checkNamespace(given, namespace);
+}
+
+/** Throws BadRequest for an object of another namespace than the request's. */
+export function checkNamespace(said: string, namespace: string): void {
+  if (said !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }

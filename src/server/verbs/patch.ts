@@ -13,7 +13,7 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { apply, isApply } from './apply.ts';
-import { checkKind, complain, contentTypeOf, nameless, notOf } from './body.ts';
+import { checkKind, checkName, complain, contentTypeOf, nameless, notOf } from './body.ts';
 import { fitNamespace } from './create.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
@@ -89,14 +89,10 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
   });
 
   function checkPatchedIdentity(next: KubeObject, entry: Entry): void {
-    const prev = entry.object;
     if ((next.metadata.name ?? '') === '') throw nameless(request);
     checkVersion(next.metadata.resourceVersion ?? '', entry, served);
-    if (next.metadata.name !== prev.metadata.name)
-      throw badRequest(
-        `the name of the object (${next.metadata.name}) does not match the name on the URL (${prev.metadata.name})`,
-      );
-    fitNamespace(next, served.resource.namespaced, prev.metadata.namespace ?? '');
+    checkName(next.metadata.name, request);
+    fitNamespace(next, served.resource.namespaced, entry.object.metadata.namespace ?? '');
     checkUid(next, entry, served);
   }
 }

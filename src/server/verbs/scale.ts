@@ -1,5 +1,5 @@
 // Owns the scale subresource: a view of replicas and selector by the kind's paths, read and written. Never names a kind.
-import { badRequest, conflict, internalError, invalid, notFound } from '../../api/status-error.ts';
+import { badRequest, internalError, invalid, notFound } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { apiVersionOf, freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -11,7 +11,7 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { type Applied, checkAppliedVersion, isApply, mergeInto, readApplied } from './apply.ts';
-import { nameless, readResource } from './body.ts';
+import { checkName, nameless, readResource } from './body.ts';
 import { fitNamespace } from './create.ts';
 import { decodeValue } from './decode.ts';
 import { type WriteOptions, writeOptions } from './options.ts';
@@ -21,7 +21,7 @@ import { ageColumn, nameColumn } from '../resources/columns.ts';
 import type { Column } from '../resource.ts';
 import { objectKey } from './read.ts';
 import { entered, whenRead } from './versions.ts';
-import { change, checkVersion, type Proposal } from './update.ts';
+import { change, checkVersion, type Proposal, requireUid } from './update.ts';
 
 /** Where a kind keeps its scale: JSON paths without the leading dot. */
 export interface ScalePaths {
@@ -201,18 +201,12 @@ async function applied(request: ApiRequest, served: Served): Promise<ScaleWrite>
 /** Throws when what was written is not the scale that the request names. */
 function checkPlace(wanted: KubeObject, request: ApiRequest, entry: Entry, served: Served): void {
   const { metadata } = wanted;
-  const { name } = request.info;
   if (!metadata.name) throw nameless(request);
-  if (metadata.name !== name)
-    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  checkName(metadata.name, request);
   fitNamespace(wanted, served.resource.namespaced, request.info.namespace);
   checkVersion(metadata.resourceVersion ?? '', entry, served);
-  if (metadata.uid && metadata.uid !== entry.object.metadata.uid)
-    throw conflict(
-      { group: served.resource.group, plural: `${served.resource.plural}/scale` },
-      name,
-      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${entry.object.metadata.uid}`,
-    );
+  const { group, plural } = served.resource;
+  requireUid(metadata.uid, entry.object, { group, plural: `${plural}/scale` });
 }
 
 /** Throws Invalid for fewer than none. */

@@ -12,7 +12,7 @@ import { hookFor } from '../store-hook.ts';
 import type { Together } from '../storage/together.ts';
 import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
-import { readResource } from './body.ts';
+import { checkName, readResource } from './body.ts';
 import { createObject, fitNamespace } from './create.ts';
 import { applyAllDefaults } from './decode.ts';
 import { same } from './equal.ts';
@@ -29,8 +29,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   const object = await readResource(request, served.resource, options.fieldValidation);
   const { name, namespace, subresource } = request.info;
   if (!object.metadata.name) throw badRequest('name must be provided');
-  if (object.metadata.name !== name)
-    throw badRequest(`the name of the object (${object.metadata.name}) does not match the name on the URL (${name})`);
+  checkName(object.metadata.name, request);
   fitNamespace(object, served.resource.namespaced, namespace);
   applyAllDefaults(served.resource, object, request.arrivedMs);
   const next = toStorage(served, object);
@@ -39,13 +38,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   try {
     return await change(parts, request, served, options, async (entry) => {
       checkVersion(version, entry, served);
-      const uid = next.metadata.uid ?? '';
-      if (uid !== '' && uid !== entry.object.metadata.uid)
-        throw conflict(
-          rules,
-          name,
-          `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${entry.object.metadata.uid}`,
-        );
+      requireUid(next.metadata.uid, entry.object, rules);
       return { next: thaw(next as Frozen<KubeObject>) as KubeObject, recorded: false };
     });
   } catch (error) {
@@ -60,7 +53,22 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   }
 }
 
-function isAbout(error: unknown, name: string): boolean {
+/** Throws Conflict when another object of the same name was meant. `about` names it in the error. */
+export function requireUid(
+  uid: string | undefined,
+  { metadata }: Frozen<KubeObject>,
+  about: { readonly group: string; readonly plural: string },
+): void {
+  if (uid !== undefined && uid !== '' && uid !== metadata.uid)
+    throw conflict(
+      about,
+      metadata.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
+    );
+}
+
+/** That the error tells of the object of this name, not of another which it needs. */
+export function isAbout(error: unknown, name: string): boolean {
   return (error as { status?: { details?: { name?: string } } }).status?.details?.name === name;
 }
 
