@@ -2,7 +2,6 @@
 import {
   describeOperation,
   gvkOf,
-  methods,
   parameterOf,
   reachable,
   refPrefix,
@@ -10,10 +9,10 @@ import {
   type Schemas,
   type SlimDocument,
   type SlimOperation,
-  type SlimPath,
   schemaNames,
   statusText,
 } from './facts.ts';
+import { pathItem } from './path-item.ts';
 import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 import { mapValues } from './v3.ts';
 
@@ -27,7 +26,9 @@ export function openApiV2(documents: readonly SlimDocument[], schemas: Schemas, 
   );
   const paths = Object.assign(
     {},
-    ...documents.map((one) => mapValues(one.paths, (path, at) => pathItem(at, path, texts))),
+    ...documents.map((one) =>
+      mapValues(one.paths, (path, at) => pathItem(at, path, texts, { operation: operationObject, parameter })),
+    ),
   ) as Json;
   const shared = Object.entries(texts.shared).map(([name, one]) => [JSON.stringify(one), name] as const);
   shareParameters(paths, new Map(shared));
@@ -78,20 +79,6 @@ function consumed({ body, action }: SlimOperation, produces: ReadonlySet<string>
   if (body !== undefined) return inOrder(Object.keys(body));
   if (action !== undefined) return ['*/*'];
   return produces.has('application/yaml') ? usualTypes : undefined;
-}
-
-function pathItem(at: string, path: SlimPath, texts: Texts): Json {
-  const item: Json = {};
-  for (const method of methods) {
-    const operation = path[method];
-    if (operation !== undefined) item[method] = operationObject(operation, texts, { path: at, method, operation });
-  }
-  const operation = methods.map((method) => path[method]).find((one) => one?.gvk !== undefined);
-  if (path.parameters !== undefined && path.parameters.length > 0)
-    item['parameters'] = path.parameters.map((text) =>
-      parameter(text, parameterText(texts, text, { path: at, operation })),
-    );
-  return item;
 }
 
 function operationObject(operation: SlimOperation, texts: Texts, place: Place): Json {

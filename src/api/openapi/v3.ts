@@ -3,7 +3,6 @@ import {
   describeOperation,
   type GroupVersionKind,
   gvkOf,
-  methods,
   parameterOf,
   reachable,
   refPrefix,
@@ -11,10 +10,10 @@ import {
   type Schemas,
   type SlimDocument,
   type SlimOperation,
-  type SlimPath,
   schemaNames,
   statusText,
 } from './facts.ts';
+import { pathItem } from './path-item.ts';
 import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 
 type Json = Record<string, unknown>;
@@ -25,7 +24,9 @@ export function openApiV3(document: SlimDocument, schemas: Schemas, texts: Texts
   return {
     openapi: '3.0.0',
     info: document.info,
-    paths: mapValues(document.paths, (path, at) => pathItem(at, path, texts)),
+    paths: mapValues(document.paths, (path, at) =>
+      pathItem(at, path, texts, { operation: operationObject, parameter }),
+    ),
     components: {
       ...(names.length > 0 && {
         schemas: Object.fromEntries(names.map((name) => [name, ofEveryGroup(schemas[name]!, document)])),
@@ -62,20 +63,6 @@ export function mapValues<T, R>(
   map: (value: T, key: string) => R,
 ): Record<string, R> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
-}
-
-function pathItem(at: string, path: SlimPath, texts: Texts): Json {
-  const item: Json = {};
-  for (const method of methods) {
-    const operation = path[method];
-    if (operation !== undefined) item[method] = operationObject(operation, texts, { path: at, method, operation });
-  }
-  const operation = methods.map((method) => path[method]).find((one) => one?.gvk !== undefined);
-  if (path.parameters !== undefined && path.parameters.length > 0)
-    item['parameters'] = path.parameters.map((text) =>
-      parameter(text, parameterText(texts, text, { path: at, operation })),
-    );
-  return item;
 }
 
 function operationObject(operation: SlimOperation, texts: Texts, place: Place): Json {
