@@ -102,18 +102,19 @@ const junk = [
   '2026-01-01T00:00:00Z',
 ];
 
+/** Each place in an object, by the holder and the name there. */
+export function* placesOf(value: unknown): Generator<readonly [holder: Record<string, unknown>, name: string]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const name of Object.keys(value)) {
+    yield [value as Record<string, unknown>, name];
+    yield* placesOf((value as Record<string, unknown>)[name]);
+  }
+}
+
 /** The object with one place of it replaced, chosen by `choice`. */
 function damaged(object: unknown, choice: number): unknown {
-  const places: [holder: Record<string, unknown>, key: string][] = [];
-  const walk = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return;
-    for (const key of Object.keys(value)) {
-      places.push([value as Record<string, unknown>, key]);
-      walk((value as Record<string, unknown>)[key]);
-    }
-  };
   const copy = JSON.parse(JSON.stringify(object)) as unknown;
-  walk(copy);
+  const places = [...placesOf(copy)];
   const [holder, key] = places[choice % places.length] ?? [];
   if (holder !== undefined) holder[key!] = junk[choice % junk.length];
   return copy;

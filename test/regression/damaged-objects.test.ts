@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Agent } from 'node:https';
 import { after, before, test } from 'node:test';
 import { ask, type Reply } from '../../src/server/http/ask.suite.ts';
+import { placesOf } from '../../src/server/random-bodies.suite.ts';
 import { startTestServer, type TestServer } from '../../src/server/start.suite.ts';
 
 const recorded = new URL('../../../test/golden/recorded/', import.meta.url).pathname;
@@ -93,17 +94,6 @@ function samples(): Map<string, Sample[]> {
   return byKind;
 }
 
-type Holder = Record<string, unknown>;
-
-/** Each place in an object, by the holder and the name there. */
-function* places(value: unknown): Generator<readonly [Holder, string]> {
-  if (typeof value !== 'object' || value === null) return;
-  for (const name of Object.keys(value)) {
-    yield [value as Holder, name];
-    yield* places((value as Holder)[name]);
-  }
-}
-
 const absent = Symbol('absent');
 const instead: readonly unknown[] = [absent, null, {}, [], '', -1];
 
@@ -138,7 +128,7 @@ for (const [kind, largest] of samples())
     const all = [...largest, ...(found[kind] ?? [])];
     const faults: string[] = [];
     for (const { path, body } of all)
-      for (const [holder, name] of places(body)) {
+      for (const [holder, name] of placesOf(body)) {
         const was = holder[name];
         for (const value of instead) {
           if (value === absent) delete holder[name];

@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { after, before, test } from 'node:test';
 import { adminToken, startTestServer } from '../start.suite.ts';
+import { field, frame } from './http2-frames.suite.ts';
 import type { TestServer } from '../start.suite.ts';
 
 let running: TestServer;
@@ -98,27 +99,6 @@ test('streams beyond the limit of a connection are not opened', async () => {
   assert.equal(h2.remoteSettings.maxConcurrentStreams, 20);
   h2.destroy();
 });
-
-/** Frames as a hostile client writes them; no library would. */
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** A literal field that is not remembered. */
-function field(name: string, value: string): Buffer {
-  assert.ok(name.length < 127 && value.length < 127);
-  return Buffer.concat([
-    Buffer.from([0x00, name.length]),
-    Buffer.from(name),
-    Buffer.from([value.length]),
-    Buffer.from(value),
-  ]);
-}
 
 /** :method GET, :scheme https, :path / */
 const getRoot = Buffer.from([0x82, 0x87, 0x84]);

@@ -5,6 +5,7 @@ import { get } from 'node:https';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { field, frame } from '../../../src/server/http/http2-frames.suite.ts';
 import { podWithKubelet } from '../../../src/server/streams/pod-with-kubelet.suite.ts';
 import {
   dataHeader,
@@ -61,29 +62,17 @@ const http1: Shape = {
   ],
 };
 
-function frame2(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
+const fields = (pairs: Readonly<Record<string, string>>): Buffer =>
+  Buffer.concat(Object.entries(pairs).map(([name, value]) => field(name, value)));
 
-/** HPACK: literals that are not indexed, neither of them compressed. */
-function fields2(pairs: Readonly<Record<string, string>>): Buffer {
-  const text = (value: string) => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
-  return Buffer.concat(Object.entries(pairs).flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
-}
-
-const get2 = fields2({
+const get2 = fields({
   ':method': 'GET',
   ':scheme': 'https',
   ':authority': 'a',
   ':path': '/api/v1/pods?watch=1&timeoutSeconds=1',
   authorization: 'Bearer token',
 });
-const post2 = fields2({
+const post2 = fields({
   ':method': 'POST',
   ':scheme': 'https',
   ':authority': 'a',
@@ -97,20 +86,20 @@ const http2: Shape = {
   head: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   good: [
     Buffer.concat([
-      frame2(4, 0, 0, Buffer.from('000300000064', 'hex')),
-      frame2(1, 5, 1, get2),
-      frame2(8, 0, 0, Buffer.from('7fffffff', 'hex')),
-      frame2(3, 0, 1, Buffer.alloc(4)),
-      frame2(6, 0, 0, Buffer.alloc(8)),
+      frame(4, 0, 0, Buffer.from('000300000064', 'hex')),
+      frame(1, 5, 1, get2),
+      frame(8, 0, 0, Buffer.from('7fffffff', 'hex')),
+      frame(3, 0, 1, Buffer.alloc(4)),
+      frame(6, 0, 0, Buffer.alloc(8)),
     ]),
     Buffer.concat([
-      frame2(4, 0, 0, Buffer.alloc(0)),
-      frame2(1, 0, 1, post2.subarray(0, 20)),
-      frame2(9, 4, 1, post2.subarray(20)),
-      frame2(0, 0, 1, Buffer.from('{"a":1')),
-      frame2(0, 1, 1, Buffer.from('}')),
-      frame2(2, 0, 1, Buffer.alloc(5)),
-      frame2(7, 0, 0, Buffer.alloc(8)),
+      frame(4, 0, 0, Buffer.alloc(0)),
+      frame(1, 0, 1, post2.subarray(0, 20)),
+      frame(9, 4, 1, post2.subarray(20)),
+      frame(0, 0, 1, Buffer.from('{"a":1')),
+      frame(0, 1, 1, Buffer.from('}')),
+      frame(2, 0, 1, Buffer.alloc(5)),
+      frame(7, 0, 0, Buffer.alloc(8)),
     ]),
   ],
 };
