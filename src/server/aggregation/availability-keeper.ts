@@ -8,7 +8,6 @@ import { isConflict, isNotFound } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
-import { isAbort, taskGroup } from '../../base/task-group.ts';
 import type { Transport } from '../../client/transport.ts';
 import { workQueue } from '../../client/work-queue.ts';
 import { followCache } from '../cache/follow.ts';
@@ -19,6 +18,7 @@ import { failedCheck, judgeByObjects, nextCondition, passed, type Verdict } from
 import { userHeaders } from './identity.ts';
 import type { Remotes } from './remotes.ts';
 import { Unresolvable } from './resolve.ts';
+import { workThrough } from './work-through.ts';
 
 export interface AvailabilityOptions {
   readonly catalog: Catalog;
@@ -122,22 +122,11 @@ export function availabilityKeeper(options: AvailabilityOptions): AvailabilityKe
     await transport.call({ method: 'PUT', path: `${path}/status`, body: next, signal });
   }
 
-  async function work(signal: AbortSignal): Promise<void> {
-    for (let name = await queue.take(); name !== undefined; name = await queue.take()) {
-      try {
-        await reconcile(name, signal);
-        queue.forget(name);
-      } catch (error) {
-        if (isAbort(error) || signal.aborted) return;
-        // A conflict comes back as the change that made it.
-        if (!isNotFound(error) && !isConflict(error)) {
-          log.warn('the condition of an API service cannot be kept', { error, name });
-          queue.retry(name);
-        }
-      } finally {
-        queue.done(name);
-      }
-    }
+  function failed(name: string, error: unknown): void {
+    // A conflict comes back as the change that made it.
+    if (isNotFound(error) || isConflict(error)) return;
+    log.warn('the condition of an API service cannot be kept', { error, name });
+    queue.retry(name);
   }
 
   return {
@@ -164,13 +153,9 @@ export function availabilityKeeper(options: AvailabilityOptions): AvailabilityKe
           reset: () => undefined,
         }),
       ];
-      const group = taskGroup(signal);
-      signal.addEventListener('abort', () => queue.close(), { once: true });
-      for (let at = 0; at < workers; at++) group.run(`worker ${at}`, work);
       try {
-        await group.done;
+        await workThrough(queue, workers, { reconcile, failed }, signal);
       } finally {
-        queue.close();
         for (const stop of stops) stop();
       }
     },

@@ -5,11 +5,11 @@ import { isAlreadyExists, isConflict, isNotFound } from '../../api/status-error.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
-import { isAbort } from '../../base/task-group.ts';
 import type { Transport } from '../../client/transport.ts';
 import { workQueue } from '../../client/work-queue.ts';
 import { same } from '../verbs/equal.ts';
 import { builtinServices, customPriority, type Service, serviceName } from './api-services.ts';
+import { workThrough } from './work-through.ts';
 
 const collection = '/apis/apiregistration.k8s.io/v1/apiservices';
 /** "onstart": put right when a server starts, then the user's; "true": always put right. Without it: never touched. */
@@ -72,6 +72,11 @@ export function localServices({ transport, find, clock, metrics, log }: LocalSer
     await ignoring(isConflict, () => transport.call({ method: 'PUT', path, body: next }));
   }
 
+  function failed(name: string, error: unknown): void {
+    log.warn('an API service of this server cannot be kept', { error, name });
+    queue.retry(name);
+  }
+
   return {
     async ensure(group, version) {
       const name = serviceName(group, version);
@@ -102,22 +107,7 @@ export function localServices({ transport, find, clock, metrics, log }: LocalSer
         }),
       );
     },
-    async run(signal) {
-      signal.addEventListener('abort', () => queue.close(), { once: true });
-      if (signal.aborted) queue.close();
-      for (let name = await queue.take(); name !== undefined; name = await queue.take()) {
-        try {
-          await sync(name);
-          queue.forget(name);
-        } catch (error) {
-          if (isAbort(error) || signal.aborted) return;
-          log.warn('an API service of this server cannot be kept', { error, name });
-          queue.retry(name);
-        } finally {
-          queue.done(name);
-        }
-      }
-    },
+    run: (signal) => workThrough(queue, 1, { reconcile: sync, failed }, signal),
   };
 }
 

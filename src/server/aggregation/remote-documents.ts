@@ -2,13 +2,13 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
-import { isAbort, taskGroup } from '../../base/task-group.ts';
 import { workQueue } from '../../client/work-queue.ts';
 import type { Service } from './api-services.ts';
 import { isAvailable } from './availability.ts';
 import { aggregatorUser } from './availability-keeper.ts';
 import type { Remotes } from './remotes.ts';
 import { resourcesOf } from './remote-discovery.ts';
+import { workThrough } from './work-through.ts';
 
 export interface RemoteVersion {
   /** As in aggregated discovery. */
@@ -139,17 +139,8 @@ export function remoteDocuments({ remotes, clock, metrics, log }: RemoteDocument
     }
   }
 
-  async function work(signal: AbortSignal): Promise<void> {
-    for (let name = await queue.take(); name !== undefined; name = await queue.take()) {
-      try {
-        await reconcile(name, signal);
-      } catch (error) {
-        if (isAbort(error) || signal.aborted) return;
-        throw error;
-      } finally {
-        queue.done(name);
-      }
-    }
+  function failed(_name: string, error: unknown): never {
+    throw error;
   }
 
   const of = ({ metadata: { name } }: Service): Known | undefined => known.get(name);
@@ -178,16 +169,7 @@ export function remoteDocuments({ remotes, clock, metrics, log }: RemoteDocument
     get generation() {
       return generation;
     },
-    async run(signal) {
-      const group = taskGroup(signal);
-      signal.addEventListener('abort', () => queue.close(), { once: true });
-      for (let at = 0; at < workers; at++) group.run(`worker ${at}`, work);
-      try {
-        await group.done;
-      } finally {
-        queue.close();
-      }
-    },
+    run: (signal) => workThrough(queue, workers, { reconcile, failed }, signal),
   };
 }
 
