@@ -80,13 +80,13 @@ export class Entry {
   }
 
   /** The encoding named `form`, made by `encode` when it is not known. */
-  encoded(form: string, encode: (object: Frozen<KubeObject>) => Uint8Array): Buffer {
+  encoded(form: string, encode: (object: Frozen<KubeObject>) => Uint8Array, isListed = false): Buffer {
     const kept = this.#others?.get(form);
     const known = kept && encodings.use(kept);
     if (known !== undefined) return known;
     const made = encode(this.object);
     const bytes = Buffer.isBuffer(made) ? made : Buffer.from(made.buffer, made.byteOffset, made.byteLength);
-    (this.#others ??= new Map()).set(form, encodings.keep(bytes));
+    (this.#others ??= new Map()).set(form, encodings.keep(bytes, isListed));
     return bytes;
   }
 

@@ -69,8 +69,9 @@ function metadataSchema(kind: string): ObjectSchema | undefined {
 }
 
 /** The entry's protobuf as the served version shows it. */
-function entryProtobuf(entry: Entry, served: Served): Buffer {
-  return entry.encoded(`protobuf ${apiVersionOf(served.resource)}`, () => protobufOf(versionView(entry, served)));
+function entryProtobuf(entry: Entry, served: Served, isListed = false): Buffer {
+  const form = `protobuf ${apiVersionOf(served.resource)}`;
+  return entry.encoded(form, () => protobufOf(versionView(entry, served)), isListed);
 }
 
 /** The entry's JSON as the served version shows it, with a line end. */
@@ -78,7 +79,8 @@ function entryLine(entry: Entry, served: Served, isListed = false): Buffer {
   const { convert, conversion } = served.resource;
   if (convert === undefined && conversion === undefined) return entry.jsonLine(isListed);
   const version = apiVersionOf(served.resource);
-  return entry.encoded(`json ${version}`, () => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`));
+  const line = (): Buffer => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`);
+  return entry.encoded(`json ${version}`, line, isListed);
 }
 
 export function encodeObject(
@@ -141,10 +143,12 @@ export function encodeList(
   }
   const head = { kind: resource.listKind ?? `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata };
   if (form.media === 'protobuf' && !served.custom) {
-    const encoded = (entry: Entry): Buffer => entryProtobuf(entry, served);
+    const encoded = (entry: Entry): Buffer => entryProtobuf(entry, served, true);
     const parts = protobufParts({ ...head, items: [] } as typeof head, list.entries, encoded);
     if (parts !== undefined)
-      return isLarge(list.entries, encoded) ? { contentType, parts } : { contentType, body: Buffer.concat([...parts]) };
+      return wholeEncodings(list.entries, encoded) === undefined
+        ? { contentType, parts }
+        : { contentType, body: Buffer.concat([...parts]) };
   }
   if (form.media !== 'json' || form.pretty) {
     const shown = list.entries.map((entry) => versionView(entry, served) as Frozen<KubeObject>);
@@ -153,25 +157,33 @@ export function encodeList(
   }
   const { entries } = list;
   const headText = `${JSON.stringify(head).slice(0, -1)},"items":[`;
+  const known = knownBodies.get(entries);
+  if (known?.body !== undefined && known.head === headText) return { contentType, body: known.body };
   const line = (entry: Entry): Buffer => entryLine(entry, served, true);
-  if (isLarge(entries, line)) {
+  const lines = wholeEncodings(entries, line);
+  if (lines === undefined) {
     const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
     return {
       contentType,
       parts: jsonParts(headText, entries.length, (at) => item(line(entries[at]!), typeMeta), listEnd),
     };
   }
-  return { contentType, body: knownBody(entries, headText, () => listBody(headText, served, entries)) };
+  const body = listBody(headText, served, lines);
+  knownBodies.set(entries, { head: headText, body: known?.head === headText ? body : undefined });
+  return { contentType, body };
 }
 
-/** Encodes no more than it takes to know. */
-function isLarge(entries: readonly Entry[], encoded: (entry: Entry) => Buffer): boolean {
+/** What a whole list is made of; undefined for one that is too large for it. Encodes no more than it takes to know. */
+function wholeEncodings(entries: readonly Entry[], encoded: (entry: Entry) => Buffer): Buffer[] | undefined {
   let size = 0;
+  const all: Buffer[] = [];
   for (const entry of entries) {
-    size += encoded(entry).length;
-    if (size > wholeBytes) return true;
+    const bytes = encoded(entry);
+    size += bytes.length;
+    if (size > wholeBytes) return undefined;
+    all.push(bytes);
   }
-  return false;
+  return all;
 }
 
 /** A line as an item: without its end, and without its kind when the list says that already. */
@@ -185,18 +197,9 @@ const brace = Buffer.from('{');
 /** By the array that the watch cache hands out again while nothing changes: what was asked for twice is likely asked for again. */
 const knownBodies = new WeakMap<readonly Entry[], { readonly head: string; readonly body: Buffer | undefined }>();
 
-function knownBody(entries: readonly Entry[], head: string, make: () => Buffer): Buffer {
-  const known = knownBodies.get(entries);
-  if (known?.body !== undefined && known.head === head) return known.body;
-  const body = make();
-  knownBodies.set(entries, { head, body: known?.head === head ? body : undefined });
-  return body;
-}
-
-function listBody(head: string, served: Served, entries: readonly Entry[]): Buffer {
+function listBody(head: string, served: Served, lines: readonly Buffer[]): Buffer {
   const start = Buffer.from(head);
   const typeMeta = served.custom ? undefined : typeMetaBytes(served.resource);
-  const lines = entries.map((entry) => entryLine(entry, served, true));
   // A comma takes the place of each line end, and the brace that of the kind before it.
   let size = start.length + listEnd.length;
   for (const line of lines) size += line.length;
