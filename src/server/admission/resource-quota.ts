@@ -13,6 +13,7 @@ import {
 import { forbidden } from '../../api/status-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
+import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import { recordServerWrite } from '../verbs/field-managers.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
@@ -95,15 +96,17 @@ function isCounted({ operation, namespace, subresource, served, object }: Admiss
   );
 }
 
+const quotasIn = ({ catalog }: Parts, namespace: string): readonly Entry[] =>
+  catalog.cache('', 'resourcequotas').select({ type: 'namespace', namespace }, undefined);
+
 async function check(request: AdmissionRequest, parts: Parts, limited: readonly LimitedResource[]): Promise<void> {
   const { namespace, served, object, name, dryRun } = request;
-  const quotas = parts.catalog.stored('', 'resourcequotas')!.collection!;
   const { group, plural } = served.resource;
   const refuse = (why: string) => forbidden({ group, plural }, name, why);
   const matched: Quota[] = [];
   const charges: { readonly key: string; readonly delta: Amounts }[] = [];
   // All are looked at before any is charged: most refusals leave nothing behind.
-  for (const entry of quotas.cache.select({ type: 'namespace', namespace }, undefined)) {
+  for (const entry of quotasIn(parts, namespace)) {
     const quota = entry.object as Quota;
     if (!quotaMatches(quota, served.resource, object as Frozen<KubeObject>)) continue;
     matched.push(quota);
@@ -171,8 +174,6 @@ function refunded(quota: Quota, delta: Amounts): KubeObject | undefined {
 /** The last of the plugins: nothing may refuse after it has counted. */
 export function resourceQuota(config: Readonly<Record<string, unknown>> | undefined): AdmissionPlugin {
   const limited = limitedResources(config);
-  const quotasIn = (parts: Parts, namespace: string) =>
-    parts.catalog.stored('', 'resourcequotas')!.collection!.cache.select({ type: 'namespace', namespace }, undefined);
   return {
     name: 'ResourceQuota',
     concerns: (request, parts) =>
