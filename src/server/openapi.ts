@@ -270,10 +270,10 @@ function groupFiles(): Map<string, KnownDocument> {
   const found: [string, KnownDocument][] = files.map((name) => {
     const file = `openapi-v3/${name}`;
     const path = name.slice(0, -'.json'.length).replaceAll('_', '/');
-    return [path, { read: () => readFact(file) as SlimDocument, hash: () => sha512(readFactText(file)) }];
+    return [path, { read: () => readFact(file) as SlimDocument, hash: lazily(() => sha512(readFactText(file))) }];
   });
   for (const [path, made] of otherDocuments)
-    found.push([path, { read: () => made, hash: () => sha512(JSON.stringify(made)) }]);
+    found.push([path, { read: () => made, hash: lazily(() => sha512(JSON.stringify(made))) }]);
   return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
