@@ -272,10 +272,9 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     });
   }
 
-  function leave({ flow, seats: count }: Held, given: number, isLast: boolean): void {
-    flow.counts?.executingSeats.add(-given);
-    if (isLast && given === count) flow.counts?.executing.add(-1);
-    seats.leave(flow.level, given, now(), isLast);
+  function leave({ flow, seats: count }: Held): void {
+    flow.counts?.executingSeats.add(-count);
+    seats.leave(flow.level, count, now());
     if (seats.waiting > 0) pump();
   }
 
@@ -308,18 +307,13 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
         const mine = held.get(request);
         if (mine === undefined) return;
         held.delete(request);
-        const { flow, work, seats: count, startedAt } = mine;
+        const { flow, work, startedAt } = mine;
         const { counts } = flow;
         (answer.type === 'watch' ? counts?.watching : counts?.regular)?.observe((now() - startedAt) / 1000);
-        if (work.finalSeats === 0) return leave(mine, count, true);
-        // Watchers are told after the answer: that work is the request's, too.
         counts?.executing.add(-1);
-        if (count > work.finalSeats) leave(mine, count - work.finalSeats, false);
-        clock.after(work.additionalLatencyMs, () => {
-          counts?.executingSeats.add(-work.finalSeats);
-          seats.leave(flow.level, work.finalSeats, now());
-          if (seats.waiting > 0) pump();
-        });
+        if (work.finalSeats === 0) return leave(mine);
+        // Watchers are told after the answer: that work is the request's, too, with the seats that it has.
+        clock.after(work.additionalLatencyMs, () => leave(mine));
       },
     },
     debug: (request) => dump(seats, request),

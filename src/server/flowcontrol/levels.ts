@@ -226,10 +226,9 @@ export class Seats<T extends Ticket = Ticket> {
     this.note(level, nowMs);
   }
 
-  /** `isLast` is false when a request gives back some of its seats and keeps others. */
-  leave(level: Level<T>, seats: number, nowMs: number, isLast = true): void {
+  leave(level: Level<T>, seats: number, nowMs: number): void {
     level.inUse = Math.max(0, level.inUse - seats);
-    if (isLast) level.executing = Math.max(0, level.executing - 1);
+    level.executing = Math.max(0, level.executing - 1);
     if (level.executing === 0) this.#leaving.delete(level);
     this.note(level, nowMs);
   }
