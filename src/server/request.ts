@@ -106,3 +106,14 @@ export interface ListAnswer {
   readonly remainingItemCount?: number;
   readonly entries: readonly Entry[];
 }
+
+/** As it came, or as JSON when it never was bytes. */
+export function bodyBytes(body: RequestBody): Promise<Uint8Array> | Uint8Array {
+  return body.type === 'bytes' ? body.read() : Buffer.from(JSON.stringify(body.object));
+}
+
+/** Front proxies may name the request themselves. */
+export function givenAuditId({ headers }: Pick<ApiRequest, 'headers'>): string | undefined {
+  const given = headers['audit-id'];
+  return typeof given === 'string' && given.length <= 64 && /^[\w-]+$/.test(given) ? given : undefined;
+}

@@ -12,6 +12,8 @@ import { isAvailable } from './availability.ts';
 import { passedBack, passedOn, userHeaders } from './identity.ts';
 import type { RemoteAnswer, Remotes } from './remotes.ts';
 import { Unresolvable } from './resolve.ts';
+import { isTunnel } from '../stages/limit.ts';
+import { bodyBytes } from '../request.ts';
 
 export interface ProxyOptions {
   readonly services: ApiServices;
@@ -24,7 +26,6 @@ export interface ProxyOptions {
 
 /** How long an answer may take that is no stream (upstream's --request-timeout). */
 const requestTimeoutMs = 60_000;
-const longRunning: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 const redirected = 'the backend attempted to redirect this request, which is not permitted';
 
 export interface AggregationProxy {
@@ -95,9 +96,8 @@ async function exchange(
   service: Service,
   headers: Headers,
 ): Promise<ApiAnswer> {
-  const { verb, subresource } = request.info;
-  const isLong = verb === 'watch' || longRunning.has(subresource);
-  const body = request.body === undefined ? undefined : await bytesOf(request.body);
+  const isLong = request.info.verb === 'watch' || isTunnel(request);
+  const body = request.body === undefined ? undefined : await bodyBytes(request.body);
   const late = new AbortController();
   const timer = isLong ? undefined : clock.after(requestTimeoutMs, () => late.abort());
   // A caller within the process takes objects for granted.
@@ -174,8 +174,4 @@ async function upgrade(
     socket.destroy();
   });
   return { type: 'taken' };
-}
-
-async function bytesOf(body: NonNullable<ApiRequest['body']>): Promise<Uint8Array> {
-  return body.type === 'bytes' ? body.read() : Buffer.from(JSON.stringify(body.object));
 }

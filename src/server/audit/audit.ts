@@ -9,6 +9,7 @@ import { isStatusError } from '../../api/status-error.ts';
 import { judge } from './policy.ts';
 import type { AuditPolicy, AuditStage, Judgement } from './policy.ts';
 import type { AuditSink } from './sinks.ts';
+import { givenAuditId } from '../request.ts';
 
 export interface Audit {
   /** Behind authentication, before impersonation. */
@@ -69,8 +70,7 @@ export function audit(
   function begin(request: ApiRequest): Noted {
     const judgement = judge(policy, request);
     atLevel?.of(judgement.level).inc();
-    const given = request.headers['audit-id'];
-    const id = typeof given === 'string' && given.length <= 64 && /^[\w-]+$/.test(given) ? given : randomUuid(random);
+    const id = givenAuditId(request) ?? randomUuid(random);
     request.auditId = id;
     const made: Noted = { id, judgement };
     noted.set(request, made);

@@ -21,6 +21,7 @@ import { fallbackForm } from './form.ts';
 import { sendParts } from './send-parts.ts';
 import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
+import { givenAuditId } from '../request.ts';
 
 /** What a request body may have (upstream's limit for JSON and protobuf alike). */
 const bodyLimit = 3 * 1024 * 1024;
@@ -427,12 +428,6 @@ export function httpTransport(
 function refusalOf(error: unknown): ApiAnswer {
   if (error instanceof StatusError) return statusAnswer(error.status);
   return statusAnswer(statusError('InternalError', error instanceof Error ? error.message : String(error)).status);
-}
-
-/** Front proxies may name the request themselves. */
-function givenAuditId({ headers }: ApiRequest): string | undefined {
-  const given = headers['audit-id'];
-  return typeof given === 'string' && given.length <= 64 && /^[\w-]+$/.test(given) ? given : undefined;
 }
 
 function takesGzip({ headers }: ApiRequest): boolean {

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Watcher } from '../pipeline.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Catalog } from '../served/served.ts';
+import { isTunnel } from '../stages/limit.ts';
 
 export const secondsBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -32,8 +33,6 @@ const verbs: Readonly<Record<string, string>> = {
 };
 const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'APPLY', 'DELETECOLLECTION']);
 const validating: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'APPLY']);
-/** Those that last as long as the client likes. */
-const connecting: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
 
 interface Meaning {
   readonly verb: string;
@@ -141,17 +140,19 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     eventBuckets,
   );
   const known = new Map<string, Children>();
+  /** What finished requests meant, for those whose answer is measured once it is sent. */
+  const told = new WeakMap<ApiRequest, Meaning>();
   const counted = new WeakMap<ApiRequest, Gauge>();
 
   function meaningOf({ info, query, headers }: ApiRequest): Meaning {
     const served = info.isResource ? catalog.find(info.group, info.version, info.resource) : undefined;
     const isKnown = served !== undefined && (info.subresource === '' || served.subresources.has(info.subresource));
     const subresource = isKnown ? info.subresource : '';
-    const isTunnel = isKnown && connecting.has(subresource);
+    const isConnect = isKnown && isTunnel({ info });
     const verb =
       info.verb === 'patch' && String(headers['content-type'] ?? '').startsWith('application/apply-patch')
         ? 'APPLY'
-        : isTunnel && subresource !== 'log'
+        : isConnect && subresource !== 'log'
           ? 'CONNECT'
           : (verbs[info.verb] ?? 'OTHER');
     return {
@@ -204,8 +205,8 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
 
   return {
     began(request) {
-      const { verb, subresource } = request.info;
-      if (verb === 'watch' || connecting.has(subresource)) return;
+      const { verb } = request.info;
+      if (verb === 'watch' || isTunnel(request)) return;
       const gauge = writing.has(verbs[verb] ?? '') ? underWay.writes : underWay.reads;
       gauge.add(1);
       counted.set(request, gauge);
@@ -213,6 +214,7 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     finished(request, answer) {
       counted.get(request)?.add(-1);
       const meaning = meaningOf(request);
+      if (meaning.verb === 'GET' || meaning.verb === 'LIST') told.set(request, meaning);
       const children = childrenOf(meaning);
       const code = codeOf(answer);
       const tell = (): void => {
@@ -248,7 +250,10 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
       });
     },
     sent(request, bytes) {
-      const meaning = meaningOf(request);
+      const { verb } = request.info;
+      if (verb !== 'get' && verb !== 'list') return;
+      // Those that were refused early have not been told of.
+      const meaning = told.get(request) ?? meaningOf(request);
       if (meaning.verb !== 'GET' && meaning.verb !== 'LIST') return;
       const children = childrenOf(meaning);
       children.size ??= sizes.of(...shapeOf(meaning));

@@ -25,7 +25,7 @@ const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const longSubresources: ReadonlySet<string> = new Set(['exec', 'attach', 'portforward', 'log', 'proxy']);
 
 /** Streams and tunnels hold no worker of the server. */
-export function isTunnel({ info }: ApiRequest): boolean {
+export function isTunnel({ info }: Pick<ApiRequest, 'info'>): boolean {
   return longSubresources.has(info.subresource);
 }
 

@@ -15,8 +15,8 @@ import {
 } from '../http/form.ts';
 import type { Catalog } from '../served/served.ts';
 import type { Stage } from '../pipeline.ts';
+import { isTunnel } from './limit.ts';
 
-const handedOn: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
 
 /** The form that is wanted, or JSON where it cannot be had: for refusals. */
@@ -38,7 +38,7 @@ export function negotiateStage(catalog: Catalog, cbor = false): Stage {
     run(request) {
       if (!request.info.isResource || request.peer.user !== undefined) return;
       // What answers there is no object, and not ours to choose the form of.
-      if (handedOn.has(request.info.subresource)) return;
+      if (isTunnel(request)) return;
       if (cbor) request.cbor = true;
       const { group, version, resource } = request.info;
       const served = catalog.find(group, version, resource);

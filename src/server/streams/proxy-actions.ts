@@ -21,6 +21,7 @@ import {
   proxiedLocation,
   serviceBackend,
 } from './proxy-address.ts';
+import { bodyBytes } from '../request.ts';
 
 /** The actions for `ApiServerDeps.actions`. */
 export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Action[] {
@@ -110,7 +111,7 @@ async function proxy(
       body: '',
       headers: { Location: `${request.path}/${query}` },
     };
-  const body = request.body === undefined ? undefined : await bytesOf(request.body);
+  const body = request.body === undefined ? undefined : await bodyBytes(request.body);
   const answer = await reached(
     askBackend(target, request.method, backendHeaders(request.headers), body, request.signal),
   );
@@ -125,8 +126,4 @@ async function proxy(
     },
     body: answer.body,
   };
-}
-
-function bytesOf(body: NonNullable<ApiRequest['body']>): Promise<Uint8Array> | Uint8Array {
-  return body.type === 'bytes' ? body.read() : Buffer.from(JSON.stringify(body.object));
 }
