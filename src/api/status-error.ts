@@ -155,3 +155,12 @@ export const isNotFound = (error: unknown): boolean => isStatusError(error, 'Not
 export const isAlreadyExists = (error: unknown): boolean => isStatusError(error, 'AlreadyExists');
 export const isConflict = (error: unknown): boolean => isStatusError(error, 'Conflict');
 export const isExpired = (error: unknown): boolean => isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
+
+/** Awaits a call that may have been made in vain: `isNotFound` of a deletion, `isAlreadyExists` of a creation. */
+export async function ignoring(isFine: (error: unknown) => boolean, call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!isFine(error)) throw error;
+  }
+}

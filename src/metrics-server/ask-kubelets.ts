@@ -7,6 +7,7 @@ import { type HttpConnection, httpConnection, type TlsFiles } from '../client/ht
 import type { TokenSource } from '../client/token.ts';
 import { kubeletAddress } from '../server/streams/kubelet-address.ts';
 import type { AskKubelet } from './scraper.ts';
+import { readWhole } from '../base/read-whole.ts';
 
 export interface KubeletAccess {
   readonly clock: Clock;
@@ -54,14 +55,7 @@ export function kubeletsOverTls({ clock, tls, token, addressTypes }: KubeletAcce
         headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
         signal,
       });
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of body) {
-        size += chunk.length;
-        if (size > maxAnswerBytes) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
-        chunks.push(chunk);
-      }
-      const text = Buffer.concat(chunks).toString();
+      const text = (await readWhole(body, maxAnswerBytes)).toString();
       if (status !== 200) throw new Error(`${path} was answered with ${status}: ${text.slice(0, 200)}`);
       return text;
     },

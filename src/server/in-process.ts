@@ -13,6 +13,7 @@ import type { Pipeline } from './pipeline.ts';
 import { requestInfo } from './request-info.ts';
 import type { ApiAnswer, ApiRequest, UserInfo } from './request.ts';
 import { deferred } from '../base/task-group.ts';
+import { readWhole } from '../base/read-whole.ts';
 
 const noQuery = new URLSearchParams();
 const never = new AbortController().signal;
@@ -112,14 +113,7 @@ const maxStreamedBytes = 64 * 1024 * 1024;
 
 /** An answer that came through from another server, whole. */
 async function streamed(answer: Stream): Promise<unknown> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body) {
-    size += chunk.length;
-    if (size > maxStreamedBytes) throw new Error(`the answer is larger than ${maxStreamedBytes} bytes`);
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks).toString();
+  const body = (await readWhole(answer.body, maxStreamedBytes)).toString();
   const type = headerOf(answer, 'content-type');
   const value: unknown = type.startsWith('application/json') ? JSON.parse(body) : body;
   if (answer.code < 400) return value;

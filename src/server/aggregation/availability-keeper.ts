@@ -19,6 +19,7 @@ import { userHeaders } from './identity.ts';
 import type { Remotes } from './remotes.ts';
 import { Unresolvable } from './resolve.ts';
 import { workThrough } from './work-through.ts';
+import { readWhole } from '../../base/read-whole.ts';
 
 export interface AvailabilityOptions {
   readonly catalog: Catalog;
@@ -90,7 +91,7 @@ export function availabilityKeeper(options: AvailabilityOptions): AvailabilityKe
         headers: { ...aggregatorUser, accept: 'application/json' },
         signal: AbortSignal.any([signal, late.signal]),
       });
-      await answer.read(maxAnswerBytes);
+      await readWhole(answer.body, maxAnswerBytes);
       return answer.code >= 200 && answer.code < 300 ? passed : failing(`bad status: ${answer.code}`);
     } catch (error) {
       if (signal.aborted) throw error;

@@ -1,7 +1,7 @@
 // Owns the API services that stand for what this server serves itself: made, repaired and taken away as upstream does. Proxies nothing.
 import type { APIService } from '../../api/generated/apiregistration.v1.ts';
 import { thaw } from '../../api/meta.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../api/status-error.ts';
+import { isAlreadyExists, isConflict, isNotFound, ignoring } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
@@ -52,9 +52,7 @@ export function localServices({ transport, find, clock, metrics, log }: LocalSer
     const managed = present?.metadata.labels?.[managedLabel];
     if (present === undefined) {
       if (want === undefined || (want.managed === 'onstart' && started.has(name))) return;
-      await ignoring(isAlreadyExists, () =>
-        transport.call({ method: 'POST', path: collection, body: bodyOf(name, want) }),
-      );
+      await ignoring(isAlreadyExists, transport.call({ method: 'POST', path: collection, body: bodyOf(name, want) }));
       return;
     }
     if (managed !== 'true' && managed !== 'onstart') return;
@@ -62,14 +60,14 @@ export function localServices({ transport, find, clock, metrics, log }: LocalSer
     if (managed === 'onstart' && started.has(name)) return;
     const path = `${collection}/${encodeURIComponent(name)}`;
     if (want === undefined) {
-      await ignoring(isNotFound, () => transport.call({ method: 'DELETE', path, body: preconditions(present) }));
+      await ignoring(isNotFound, transport.call({ method: 'DELETE', path, body: preconditions(present) }));
       return;
     }
     if (same(present.spec, want.spec)) return;
     const next = thaw(present) as APIService;
     next.spec = want.spec as APIService['spec'];
     // Somebody was faster: the change comes here as well.
-    await ignoring(isConflict, () => transport.call({ method: 'PUT', path, body: next }));
+    await ignoring(isConflict, transport.call({ method: 'PUT', path, body: next }));
   }
 
   function failed(name: string, error: unknown): void {
@@ -122,12 +120,4 @@ function bodyOf(name: string, { managed, spec }: Wanted): object {
 
 function preconditions({ metadata: { uid } }: Service): object {
   return { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } };
-}
-
-async function ignoring(known: (error: unknown) => boolean, act: () => Promise<unknown>): Promise<void> {
-  try {
-    await act();
-  } catch (error) {
-    if (!known(error)) throw error;
-  }
 }

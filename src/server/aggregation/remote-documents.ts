@@ -9,6 +9,7 @@ import { aggregatorUser } from './availability-keeper.ts';
 import type { Remotes } from './remotes.ts';
 import { resourcesOf } from './remote-discovery.ts';
 import { workThrough } from './work-through.ts';
+import { readWhole } from '../../base/read-whole.ts';
 
 export interface RemoteVersion {
   /** As in aggregated discovery. */
@@ -74,7 +75,7 @@ export function remoteDocuments({ remotes, clock, metrics, log }: RemoteDocument
         headers: { ...aggregatorUser, accept, ...(tag !== undefined && { 'if-none-match': tag }) },
         signal: AbortSignal.any([signal, late.signal]),
       });
-      const bytes = await answer.read(maxDocumentBytes);
+      const bytes = await readWhole(answer.body, maxDocumentBytes);
       const value: unknown = answer.code === 200 ? JSON.parse(bytes.toString('utf8')) : undefined;
       const { etag } = answer.headers;
       return { code: answer.code, tag: typeof etag === 'string' ? etag : undefined, value };

@@ -30,8 +30,6 @@ export interface RemoteAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** To be read to its end, or left by ending the loop, which cuts the connection. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole body; throws beyond `maxBytes`. */
-  read(maxBytes: number): Promise<Buffer>;
 }
 
 export interface RemotesOptions {
@@ -194,16 +192,6 @@ function answerOf(answer: IncomingMessage): RemoteAnswer {
     code: answer.statusCode ?? 502,
     headers: answer.headers,
     body: answer,
-    async read(maxBytes) {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        if (size > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks);
-    },
   };
 }
 

@@ -138,15 +138,5 @@ function answerOf(code: number, headers: AnswerHeaders, body: Body): RemoteAnswe
     code,
     headers: Object.fromEntries(lower) as RemoteAnswer['headers'],
     body,
-    async read(maxBytes) {
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of body) {
-        size += chunk.length;
-        if (size > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks);
-    },
   };
 }

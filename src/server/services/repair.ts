@@ -2,7 +2,7 @@
 import type { Service } from '../../api/generated/core.v1.ts';
 import type { IPAddress } from '../../api/generated/networking.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
-import { isAlreadyExists, isNotFound } from '../../api/status-error.ts';
+import { isAlreadyExists, isNotFound, ignoring } from '../../api/status-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -12,13 +12,14 @@ import type { Transport } from '../../client/transport.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { IpRange } from './ip-range.ts';
 import { addressObject, planRepair } from './plan-repair.ts';
+import type { PortRange } from './node-port-ledger.ts';
 
 export interface RepairOptions {
   readonly services: WatchCache;
   readonly addresses: WatchCache;
   /** Those that addresses may be of now. */
   readonly ranges: () => readonly IpRange[];
-  readonly nodePorts: { readonly from: number; readonly to: number };
+  readonly nodePorts: PortRange;
   /** As the server itself. */
   readonly transport: Transport;
   readonly events: EventRecorder;
@@ -51,23 +52,15 @@ async function repairOnce({
   });
   for (const name of remove) {
     log.warn('an IPAddress of no service is removed', { name });
-    await unless(isNotFound, transport.call({ method: 'DELETE', path: `${collection}/${name}` }));
+    await ignoring(isNotFound, transport.call({ method: 'DELETE', path: `${collection}/${name}` }));
   }
   for (const { ip, service } of create) {
     const { namespace, name } = service.metadata;
     log.warn("a service's IPAddress is made anew", { ip, service: `${namespace}/${name}` });
     const body = addressObject(ip, namespace, name);
-    await unless(isAlreadyExists, transport.call({ method: 'POST', path: collection, body }));
+    await ignoring(isAlreadyExists, transport.call({ method: 'POST', path: collection, body }));
   }
   for (const { service, reason, message } of complaints) events.event(service, 'Warning', reason, message);
-}
-
-async function unless(isFine: (error: unknown) => boolean, call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    if (!isFine(error)) throw error;
-  }
 }
 
 /** Until the signal aborts: now, and every three minutes. */
