@@ -14,7 +14,7 @@ import { validateWebhookService } from '../../api/validation/webhook-client.ts';
 import { same } from '../verbs/equal.ts';
 import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
 import { isKnownFormat } from './formats.ts';
-import { isProps } from './structural.ts';
+import { isProps, schemasIn } from './structural.ts';
 import type { Props } from './structural.ts';
 import { validateSchema } from './schema-rules.ts';
 import { selectableFieldErrors } from './selectable-rules.ts';
@@ -72,22 +72,10 @@ function oddities({ spec }: Definition): string[] {
       sets.add(
         `x-kubernetes-list-type: set for items of type "${items.type}" is not supported by server-side apply or CEL validation rules`,
       );
-    for (const inner of within(schema)) look(inner);
+    for (const inner of schemasIn(schema)) look(inner);
   };
   for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema !== undefined) look(schema.openAPIV3Schema);
   return [...new Set(formats), ...[...sets].sort()];
-}
-
-/** All schemas that stand directly in a schema. */
-function within(schema: Props): Props[] {
-  const { properties = {}, items, additionalProperties, not, allOf = [], anyOf = [], oneOf = [] } = schema;
-  return [
-    ...Object.values(properties),
-    ...[items, additionalProperties, not].filter(isProps),
-    ...allOf,
-    ...anyOf,
-    ...oneOf,
-  ];
 }
 
 function approval({ metadata, spec }: Definition, prev: Definition | undefined): FieldError[] {

@@ -49,14 +49,11 @@ function pruneValue(
   }
 }
 
-const isRefusedNull = (value: unknown, schema: Structural | undefined): boolean =>
-  value === null && schema !== undefined && !schema.nullable;
-
 const holds: ReadonlySet<string> = new Set(['array', 'object']);
 
-/** What server-side apply leaves of a list or an object is a null that upstream neither fills nor drops: it is refused. */
-const isLeft = (value: unknown, schema: Structural, merged: boolean): boolean =>
-  merged && value === null && holds.has(schema.type);
+/** `merged`: what server-side apply leaves of a list or an object is a null that upstream neither fills nor drops. */
+const isRefusedNull = (value: unknown, schema: Structural | undefined, merged: boolean): boolean =>
+  value === null && schema !== undefined && !schema.nullable && !(merged && holds.has(schema.type));
 
 /** Fills in defaults where a field is missing, or null and not nullable. `merged`: the value is the outcome of an apply. */
 export function applyDefaults(value: unknown, schema: Structural, merged = false): void {
@@ -65,8 +62,7 @@ export function applyDefaults(value: unknown, schema: Structural, merged = false
     const { items } = schema;
     if (items === undefined) return;
     for (let at = 0; at < value.length; at++) {
-      if (isRefusedNull(value[at], items) && items.default !== undefined && !isLeft(value[at], items, merged))
-        value[at] = copy(items.default);
+      if (isRefusedNull(value[at], items, merged) && items.default !== undefined) value[at] = copy(items.default);
       applyDefaults(value[at], items, merged);
     }
     return;
@@ -74,13 +70,13 @@ export function applyDefaults(value: unknown, schema: Structural, merged = false
   if (!isObject(value)) return;
   for (const [name, inner] of schema.properties) {
     if (inner.default === undefined) continue;
-    if (!Object.hasOwn(value, name) || (isRefusedNull(value[name], inner) && !isLeft(value[name], inner, merged)))
+    if (!Object.hasOwn(value, name) || isRefusedNull(value[name], inner, merged))
       setOwn(value, name, copy(inner.default));
   }
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    if (isRefusedNull(value[name], inner) && inner.default !== undefined && !isLeft(value[name], inner, merged))
+    if (isRefusedNull(value[name], inner, merged) && inner.default !== undefined)
       setOwn(value, name, copy(inner.default));
     applyDefaults(value[name], inner, merged);
   }
@@ -100,8 +96,7 @@ export function dropNulls(value: unknown, schema: Structural, merged = false): v
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    if (isLeft(value[name], inner, merged)) continue;
-    if (isRefusedNull(value[name], inner) && inner.default === undefined) delete value[name];
+    if (isRefusedNull(value[name], inner, merged) && inner.default === undefined) delete value[name];
     else dropNulls(value[name], inner, merged);
   }
 }

@@ -2,12 +2,10 @@
 import { forbidden, invalid, required } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { isPattern } from './patterns.ts';
-import { isProps } from './structural.ts';
+import { isProps, schemasIn } from './structural.ts';
 import type { Props } from './structural.ts';
 
 type Level = 'root' | 'item' | 'field';
-
-const junctorNames = ['anyOf', 'allOf', 'oneOf'] as const;
 
 /** In the order of their texts, as upstream sorts them. */
 export function structuralErrors(schema: Props, path: string): FieldError[] {
@@ -26,16 +24,7 @@ export function isUnsupported(schema: Props): boolean {
   if (schema.additionalItems !== undefined || schema.dependencies !== undefined || schema.$ref !== undefined)
     return true;
   if (schema.type === 'null' || Array.isArray(schema.items)) return true;
-  return below(schema).some(isUnsupported);
-}
-
-function below(schema: Props): Props[] {
-  const { properties = {}, items, additionalProperties, not } = schema;
-  return [
-    ...Object.values(properties),
-    ...[items, additionalProperties, not].filter(isProps),
-    ...junctorNames.flatMap((name) => schema[name] ?? []),
-  ];
+  return schemasIn(schema).some(isUnsupported);
 }
 
 function node(schema: Props, level: Level, path: string, errors: FieldError[]): void {

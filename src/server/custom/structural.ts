@@ -35,6 +35,17 @@ export function isProps(value: unknown): value is Props {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** All schemas that stand directly in a schema. */
+export function schemasIn({ properties = {}, items, additionalProperties, not, allOf, anyOf, oneOf }: Props): Props[] {
+  return [
+    ...Object.values(properties),
+    ...[items, additionalProperties, not].filter(isProps),
+    ...(allOf ?? []),
+    ...(anyOf ?? []),
+    ...(oneOf ?? []),
+  ];
+}
+
 export function structural(props: Props): Structural {
   const properties =
     props.properties === undefined

@@ -8,7 +8,7 @@ import type { Logger } from '../../base/log.ts';
 import { isAbort } from '../../base/task-group.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { NodePortLedger, PortRange } from './node-port-ledger.ts';
-import { portsOf } from './service-hook.ts';
+import { portsOf } from './plan-repair.ts';
 
 export interface NodePortRepair {
   readonly services: WatchCache;

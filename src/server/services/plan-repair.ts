@@ -4,6 +4,7 @@ import type { Service } from '../../api/generated/core.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { familyOf } from './ip-families.ts';
 import type { IpRange } from './ip-range.ts';
+import type { PortRange } from './node-port-ledger.ts';
 
 const managedByLabel = 'ipaddress.kubernetes.io/managed-by';
 const familyLabel = 'ipaddress.kubernetes.io/ip-family';
@@ -17,7 +18,7 @@ export interface Allocated {
   readonly services: Iterable<Frozen<Service>>;
   readonly addresses: Iterable<Frozen<IPAddress>>;
   readonly ranges: readonly IpRange[];
-  readonly nodePorts: { readonly from: number; readonly to: number };
+  readonly nodePorts: PortRange;
   readonly nowMs: number;
 }
 
@@ -40,6 +41,13 @@ const keyOf = ({ metadata }: Frozen<Service>): string => `${metadata.namespace}/
 
 export function ipsOf({ spec }: Frozen<Service>): string[] {
   return (spec?.clusterIPs ?? []).filter((ip) => ip !== 'None' && ip !== '').map(String);
+}
+
+/** Node ports, that of the health check too. One that TCP and UDP share is told twice. */
+export function portsOf({ spec }: Frozen<Service>): number[] {
+  const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
+  if (spec?.healthCheckNodePort) ports.push(spec.healthCheckNodePort);
+  return ports;
 }
 
 export function planRepair({ services, addresses, ranges, nodePorts, nowMs }: Allocated): Repair {
@@ -69,7 +77,7 @@ export function planRepair({ services, addresses, ranges, nodePorts, nowMs }: Al
       const address = known.get(ip);
       if (address === undefined || !names(address, service)) create.push({ ip, service });
     }
-    for (const port of portsOf(service)) {
+    for (const port of new Set(portsOf(service))) {
       const other = portOwners.get(port);
       if (other !== undefined && other !== service)
         complain('PortAlreadyAllocated', `Port ${port} was assigned to multiple services; please recreate service`);
@@ -85,11 +93,6 @@ export function planRepair({ services, addresses, ranges, nodePorts, nowMs }: Al
     .filter((address) => isOurs(address) && isStale(address, owners.get(address.metadata.name), nowMs))
     .map(({ metadata }) => metadata.name);
   return { create, remove, complaints };
-}
-
-function portsOf({ spec }: Frozen<Service>): Set<number> {
-  const ports = (spec?.ports ?? []).map(({ nodePort = 0 }) => nodePort);
-  return new Set([...ports, spec?.healthCheckNodePort ?? 0].filter((port) => port !== 0));
 }
 
 /** Addresses of others (gateways, load balancers) are their makers' business. */

@@ -16,7 +16,7 @@ import type { StoreHook, Taken } from '../store-hook.ts';
 import { timeText } from '../verbs/metadata.ts';
 import type { Allocations } from './allocations.ts';
 import type { IpRange } from './ip-range.ts';
-import { addressObject, ipsOf } from './plan-repair.ts';
+import { addressObject, ipsOf, portsOf } from './plan-repair.ts';
 import type { NodePortLedger, PortRange } from './node-port-ledger.ts';
 import { assignFamilies, type Family, familyOf, isSettled } from './ip-families.ts';
 import { alignClusterIPs, keepAllocations } from '../resources/core/service-update.ts';
@@ -73,7 +73,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     const given = spec.clusterIPs ?? [];
     const held = prev?.type === 'ExternalName' ? [] : (prev?.clusterIPs ?? []);
     // An update gives addresses where there are none yet; what becomes of those that are there is validation's to say.
-    const first = held.length > 0 ? held.length : 0;
+    const first = held.length;
     const ips = [...given];
     for (const [at, family] of spec.ipFamilies!.entries()) {
       if (at < first) continue;
@@ -323,11 +323,4 @@ export function portRange(text: string): PortRange {
   const [from, to] = [Number(match?.[1]), Number(match?.[2])];
   if (match === null || from < 1 || to > 65_535 || from > to) throw new Error(`"${text}" is no range of ports`);
   return { from, to };
-}
-
-/** Also used by the repair. */
-export function portsOf({ spec }: Frozen<ServiceObject>): number[] {
-  const ports = (spec?.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []));
-  if (spec?.healthCheckNodePort) ports.push(spec.healthCheckNodePort);
-  return ports;
 }
