@@ -1,5 +1,6 @@
 // Owns the bytes between a store and the processes it is relayed to: length-prefixed values in node's own serialization. Both ends are
 // one program on one machine, of one version; nothing from a stranger is read here.
+import type { Duplex } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
 
 const lengthBytes = 4;
@@ -10,6 +11,22 @@ export function frameOf(value: unknown): Buffer {
   frame.writeUInt32BE(body.length, 0);
   body.copy(frame, lengthBytes);
   return frame;
+}
+
+/** Writes values; all that are said in one turn go out together. False: the stream wants to be drained first. */
+export function frameWriter(stream: Duplex): (value: unknown) => boolean {
+  let corked = false;
+  return (value) => {
+    if (!corked) {
+      corked = true;
+      stream.cork();
+      queueMicrotask(() => {
+        corked = false;
+        stream.uncork();
+      });
+    }
+    return stream.write(frameOf(value));
+  };
 }
 
 /** Puts chunks together again; `onValue` gets each value in order. */

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { StoreUnavailable } from '../store.ts';
 import type { KeyRange, Store, WatchBatch, WatchOptions } from '../store.ts';
-import { frameOf, frameReader } from './frames.ts';
+import { frameReader, frameWriter } from './frames.ts';
 import { receivedError, watchWindow } from './messages.ts';
 import type { Call, Reply, Request, SentError } from './messages.ts';
 
@@ -24,19 +24,9 @@ export function relayedStore(stream: Duplex): Store {
   const inboxes = new Map<number, Inbox>();
   let lastId = 0;
   let gone: string | undefined;
-  let corked = false;
 
-  function send(request: Request): void {
-    if (!corked) {
-      corked = true;
-      stream.cork();
-      queueMicrotask(() => {
-        corked = false;
-        stream.uncork();
-      });
-    }
-    stream.write(frameOf(request));
-  }
+  const write = frameWriter(stream);
+  const send = (request: Request): void => void write(request);
 
   function call<T>(name: Call, ...args: readonly unknown[]): Promise<T> {
     if (gone !== undefined) return Promise.reject(new StoreUnavailable(gone));

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { StoreUnavailable } from '../store.ts';
 import type { KeyRange, Store, WatchOptions } from '../store.ts';
-import { frameOf, frameReader } from './frames.ts';
+import { frameReader, frameWriter } from './frames.ts';
 import { calls, sentError, watchWindow } from './messages.ts';
 import type { Call, Reply, Request } from './messages.ts';
 
@@ -17,21 +17,9 @@ interface Watching {
 export function serveStore(store: Store, stream: Duplex): Promise<void> {
   const watches = new Map<number, Watching>();
   let gone = false;
-  let corked = false;
 
-  function send(reply: Reply): boolean {
-    if (gone) return true;
-    if (!corked) {
-      // All that is said in one turn goes out in one write.
-      corked = true;
-      stream.cork();
-      queueMicrotask(() => {
-        corked = false;
-        if (!gone) stream.uncork();
-      });
-    }
-    return stream.write(frameOf(reply));
-  }
+  const write = frameWriter(stream);
+  const send = (reply: Reply): boolean => gone || write(reply);
 
   async function call(id: number, name: Call, args: readonly unknown[]): Promise<void> {
     try {
