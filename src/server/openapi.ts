@@ -1,5 +1,4 @@
 // Owns /openapi/v2 and /openapi/v3: documents made when they are first asked for, kept as bytes, told apart by hashes.
-import { createHash } from 'node:crypto';
 import { customDocument } from '../api/openapi/custom.ts';
 import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
@@ -18,6 +17,8 @@ import { parseAccept } from './http/form.ts';
 import type { PathHandler } from './paths.ts';
 import type { Catalog } from './served/served.ts';
 import type { ApiAnswer, ApiRequest } from './request.ts';
+import { sha512 } from '../base/hash.ts';
+import { lazily } from '../base/lazily.ts';
 
 const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 /** The second name is the first one misspelt, which older clients ask for. */
@@ -154,8 +155,6 @@ function document(bytes: Buffer, contentType: string): Document {
   return { bytes, contentType, hash: sha512(bytes) };
 }
 
-const sha512 = (bytes: Buffer | string): string => createHash('sha512').update(bytes).digest('hex').toUpperCase();
-
 interface CustomDocument {
   readonly hash: string;
   /** Made on each call: nobody asks often, and hundreds of kinds would fill memory. */
@@ -283,9 +282,4 @@ const schemas = lazily(() => withTexts({ ...(readFact('schemas.json') as Schemas
 
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

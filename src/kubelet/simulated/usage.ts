@@ -1,6 +1,7 @@
 // Owns what simulated pods use: said by annotations or made up from their requests, the same at each run, and told as a kubelet tells it.
-import { type Quantity, tryParseQuantity } from '../../api/quantity.ts';
+import { approximate, type Quantity, tryParseQuantity } from '../../api/quantity.ts';
 import type { FrozenPod } from '../pod/pod-words.ts';
+import { hashOf } from '../../base/hash.ts';
 
 /** Quantities of the whole pod, evenly shared by its containers. */
 export const cpuUsageAnnotation = 'simulation.k8ts.io/cpu-usage';
@@ -11,7 +12,6 @@ interface Usage {
   readonly bytes: number;
 }
 
-const nano = 1e9;
 /** Of what was requested, with a part of its own for each container so that they are not all alike. */
 const share = { cpu: 0.5, memory: 0.7, spread: 0.2 };
 const unasked = { cores: 0.005, bytes: 20 * 1024 ** 2 };
@@ -19,17 +19,13 @@ const unasked = { cores: 0.005, bytes: 20 * 1024 ** 2 };
 const nodeItself = { cores: 0.1, bytes: 512 * 1024 ** 2 };
 
 const amount = (quantity: Quantity | undefined): number | undefined =>
-  quantity === undefined || quantity.nano < 0n ? undefined : Number(quantity.nano) / nano;
+  quantity === undefined || quantity.nano < 0n ? undefined : approximate(quantity);
 
 const parsed = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : amount(tryParseQuantity(text));
 
-/** Between -1 and 1, by the text alone (FNV-1a). */
-function wobble(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return ((hash >>> 0) / 0xffffffff) * 2 - 1;
-}
+/** Between -1 and 1, by the text alone. */
+const wobble = (text: string): number => (hashOf(text) / 0xffffffff) * 2 - 1;
 
 export function containerUsage(pod: FrozenPod, name: string): Usage {
   const { containers } = pod.spec;

@@ -1,5 +1,4 @@
 // Owns aggregated discovery (apidiscovery.k8s.io/v2): everything served in one document, with a tag that changes when it does.
-import { createHash } from 'node:crypto';
 import { encodeProtobuf } from '../../api/codec/protobuf.ts';
 import { writeYaml } from '../../api/codec/yaml-write.ts';
 import type { ApiServices } from '../aggregation/api-services.ts';
@@ -8,6 +7,8 @@ import type { RankedGroup } from '../aggregation/order.ts';
 import type { Catalog, Served } from '../served/served.ts';
 import { aggregatedSchema } from './aggregated-schema.ts';
 import { inCustomOrder } from './legacy.ts';
+import { sha512 } from '../../base/hash.ts';
+import { lazily } from '../../base/lazily.ts';
 
 export interface Aggregated {
   readonly core: Document;
@@ -83,13 +84,8 @@ function document({ catalog, services, documents }: Discoverable, groups: readon
     json,
     yaml: lazily(() => writeYaml(value)),
     protobuf: lazily(() => encodeProtobuf(aggregatedSchema(), value)),
-    tag: `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"`,
+    tag: `"${sha512(json)}"`,
   };
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }
 
 function resourceOf({ resource, verbs, subresources, custom }: Served): object {

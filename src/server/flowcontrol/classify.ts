@@ -67,13 +67,6 @@ export function distinguisher({ spec }: Schema, { user, info }: ApiRequest): str
   }
 }
 
-/** FNV-1a. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
-
 /** Shuffle sharding: a hand of different queues for a flow, always the same one. */
 export function handOf(hash: number, queues: number, size: number): number[] {
   const deck = Array.from({ length: queues }, (_, at) => at);

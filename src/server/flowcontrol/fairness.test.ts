@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { share, smoothed } from './borrowing.ts';
-import { handOf, hashOf } from './classify.ts';
+import { hashOf } from '../../base/hash.ts';
+import { handOf } from './classify.ts';
 import { Demand } from './demand.ts';
 import { Seats } from './levels.ts';
 import type { Level, LevelConfig, Ticket } from './levels.ts';
