@@ -1,6 +1,6 @@
 // Owns tokens of a ServiceAccount for a component that acts as it: asked for by TokenRequest, kept, renewed in time.
 import type { Clock } from '../base/clock.ts';
-import { isAlreadyExists, isNotFound } from '../api/status-error.ts';
+import { ignoring, isAlreadyExists, isNotFound } from '../api/status-error.ts';
 import type { TokenSource } from './token.ts';
 import type { Transport } from './transport.ts';
 
@@ -41,11 +41,8 @@ export function accountToken(by: Transport, namespace: string, name: string, clo
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
-    await by
-      .call({ method: 'POST', path: accounts, body: { kind: 'ServiceAccount', apiVersion: 'v1', metadata: { name } } })
-      .catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-      });
+    const body = { kind: 'ServiceAccount', apiVersion: 'v1', metadata: { name } };
+    await ignoring(isAlreadyExists, by.call({ method: 'POST', path: accounts, body }));
     return request();
   }
 

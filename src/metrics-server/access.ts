@@ -7,13 +7,14 @@ import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/clock.ts';
 import { isAbort } from '../base/task-group.ts';
 import type { Client } from '../client/client.ts';
-import { authenticated, type Authenticator, type TokenAuthenticator } from '../server/authn/authenticator.ts';
+import type { Authenticator, TokenAuthenticator } from '../server/authn/authenticator.ts';
 import { bearerTokens } from '../server/authn/bearer.ts';
 import { Authorities, clientCertificates } from '../server/authn/client-certificate.ts';
 import { frontProxy } from '../server/authn/front-proxy.ts';
 import { type Authorizer, type Decision, privilegedGroup } from '../server/authz/authorizer.ts';
 import { accessReviewSpec } from '../server/authz/webhook.ts';
 import type { ApiRequest } from '../server/request.ts';
+import { type Review, resultOf } from '../server/authn/webhook.ts';
 
 export interface AccessOptions {
   readonly client: Client;
@@ -87,13 +88,12 @@ async function firstOf(authenticators: readonly Authenticator[], request: ApiReq
 }
 
 function authenticatorsOf(data: Readonly<Record<string, string>>, clock: Clock): Authenticator[] {
-  const list = (key: string): { readonly [name: string]: string[] } | undefined => {
+  const said = (key: string): string[] | undefined => {
     const value: unknown = data[key] === undefined ? undefined : JSON.parse(data[key]);
-    return Array.isArray(value) ? { value: value.map(String) } : undefined;
+    return Array.isArray(value) ? value.map(String) : undefined;
   };
   const proxyCa = data['requestheader-client-ca-file'];
   const clientCa = data['client-ca-file'];
-  const said = (key: string): string[] | undefined => list(key)?.['value'];
   const names = {
     allowedNames: said('requestheader-allowed-names'),
     usernameHeaders: said('requestheader-username-headers'),
@@ -108,30 +108,14 @@ function authenticatorsOf(data: Readonly<Record<string, string>>, clock: Clock):
   ];
 }
 
-interface TokenReviewAnswer {
-  readonly status?: {
-    readonly authenticated?: boolean;
-    readonly user?: {
-      readonly username?: string;
-      readonly uid?: string;
-      readonly groups?: readonly string[];
-      readonly extra?: Readonly<Record<string, readonly string[]>>;
-    };
-  };
-}
-
 function delegatedTokens(client: Client): TokenAuthenticator {
   return {
     name: 'token-review',
     async authenticateToken(token) {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
-      const { status } = (await client.raw('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
-        body,
-      })) as TokenReviewAnswer;
-      const { username, uid, groups = [], extra } = status?.user ?? {};
-      if (status?.authenticated !== true || username === undefined || username === '') return undefined;
-      const user = { name: username, groups, ...(uid !== undefined && { uid }), ...(extra !== undefined && { extra }) };
-      return { user: authenticated(user) };
+      const review = (await client.raw('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body })) as Review;
+      const found = resultOf(review, []);
+      return found && { user: found.user };
     },
   };
 }

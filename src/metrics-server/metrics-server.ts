@@ -20,7 +20,7 @@ import { pipeline } from '../server/pipeline.ts';
 import type { ApiAnswer, ApiRequest } from '../server/request.ts';
 import { Catalog, type Served } from '../server/served/served.ts';
 import { authenticateStage } from '../server/stages/authenticate.ts';
-import { authorizeStage } from '../server/stages/authorize.ts';
+import { authorizeStage, exceptAt, isAmong } from '../server/stages/authorize.ts';
 import { negotiateStage } from '../server/stages/negotiate.ts';
 import { selectionOf } from '../server/verbs/selection.ts';
 import type { HttpExchange } from '../wire/http-exchange.ts';
@@ -67,7 +67,7 @@ export interface MetricsServer {
 
 const defaultResolutionMs = 15_000;
 /** As upstream's: paths that probes ask for without credentials. */
-const open: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
+const isOpen = isAmong(new Set(['/healthz', '/livez', '/readyz']));
 
 export function metricsServer(options: MetricsServerOptions, deps: MetricsServerDeps): MetricsServer {
   const { client, informers, clock, random, logger, metrics } = deps;
@@ -87,9 +87,9 @@ export function metricsServer(options: MetricsServerOptions, deps: MetricsServer
     [
       authenticateStage({
         authenticators: access.authenticators,
-        anonymous: { allowedAt: (path) => open.has(`/${path.split('/')[1] ?? ''}`) },
+        anonymous: { allowedAt: isOpen },
       }),
-      openOr(authorizeStage(access.authorizers)),
+      exceptAt(isOpen, authorizeStage(access.authorizers)),
       pathsStage([
         healthPaths([
           everywhere('ping', () => undefined),
@@ -140,14 +140,6 @@ export function metricsServer(options: MetricsServerOptions, deps: MetricsServer
   };
 }
 
-/** Probes are answered for anybody, as upstream's --authorization-always-allow-paths has it. */
-function openOr(stage: ReturnType<typeof authorizeStage>): ReturnType<typeof authorizeStage> {
-  return {
-    name: stage.name,
-    run: (request) => (open.has(`/${request.info.path.split('/')[1] ?? ''}`) ? undefined : stage.run(request)),
-  };
-}
-
 function discovery(catalog: Catalog): PathHandler {
   const groups = [{ name: group, versions: [version] }];
   return (request) => {
@@ -188,18 +180,12 @@ function entryOf(owner: Frozen<Node> | Frozen<Pod>, served: Served, { store, clo
   return usages && podEntry(pod, usages, clock.now());
 }
 
-function* owners(served: Served, namespace: string, { nodes, pods }: Sources): Iterable<Frozen<Node> | Frozen<Pod>> {
-  if (served === servedNodes) yield* nodes.list();
-  else for (const pod of pods.list()) if (namespace === '' || pod.metadata.namespace === namespace) yield pod;
-}
-
 function one({ info: { name, namespace } }: ApiRequest, served: Served, sources: Sources): ApiAnswer {
-  for (const owner of owners(served, namespace, sources)) {
-    if (owner.metadata.name !== name) continue;
-    const entry = entryOf(owner, served, sources);
-    if (entry !== undefined) return { type: 'object', code: 200, object: entry.object, entry, served };
-  }
-  throw notFound({ group, plural: served.resource.plural }, name);
+  const { nodes, pods } = sources;
+  const owner = served === servedNodes ? nodes.get({ namespace: '', name }) : pods.get({ namespace, name });
+  const entry = owner && entryOf(owner, served, sources);
+  if (entry === undefined) throw notFound({ group, plural: served.resource.plural }, name);
+  return { type: 'object', code: 200, object: entry.object, entry, served };
 }
 
 function all(request: ApiRequest, served: Served, sources: Sources): ApiAnswer {
@@ -207,7 +193,9 @@ function all(request: ApiRequest, served: Served, sources: Sources): ApiAnswer {
   const key = scope.type === 'key' ? scope.key : undefined;
   const namespace = scope.type === 'namespace' ? scope.namespace : request.info.namespace;
   const entries: Entry[] = [];
-  for (const owner of owners(served, namespace, sources)) {
+  const owners =
+    served === servedNodes ? sources.nodes.list() : sources.pods.list(namespace === '' ? undefined : namespace);
+  for (const owner of owners) {
     const entry = entryOf(owner, served, sources);
     if (entry === undefined || (key !== undefined && entry.key !== key)) continue;
     if (matches === undefined || matches(entry)) entries.push(entry);

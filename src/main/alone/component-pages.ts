@@ -8,9 +8,9 @@ import { Authorities, clientCertificates } from '../../server/authn/client-certi
 import { everywhere, healthPaths } from '../../server/health.ts';
 import { httpTransport } from '../../server/http/transport.ts';
 import { exactPaths, json, pathsStage, plainText } from '../../server/paths.ts';
-import { pipeline, type Stage } from '../../server/pipeline.ts';
+import { pipeline } from '../../server/pipeline.ts';
 import { authenticateStage } from '../../server/stages/authenticate.ts';
-import { authorizeStage } from '../../server/stages/authorize.ts';
+import { authorizeStage, exceptAt, isAmong } from '../../server/stages/authorize.ts';
 import { type HttpListener, httpListener } from '../../wire/http-listener.ts';
 import type { ComponentDeps } from '../components/component.ts';
 import { UserError } from '../user-error.ts';
@@ -77,13 +77,7 @@ export async function runComponentPages(
     log: deps.logger,
   });
   const clientCa = textOf(flags['client-ca-file']);
-  const open: ReadonlySet<string> = new Set(flags['authorization-always-allow-paths']);
-  const isOpen = (path: string): boolean => open.has(path) || open.has(`/${path.split('/')[1] ?? ''}`);
-  const authorize = authorizeStage(access.authorizers);
-  const authorizeClosed: Stage = {
-    name: authorize.name,
-    run: (request) => (isOpen(request.info.path) ? undefined : authorize.run(request)),
-  };
+  const isOpen = isAmong(new Set(flags['authorization-always-allow-paths']));
   const line = pipeline(
     [
       authenticateStage({
@@ -93,7 +87,7 @@ export async function runComponentPages(
         ],
         anonymous: { allowedAt: isOpen },
       }),
-      authorizeClosed,
+      exceptAt(isOpen, authorizeStage(access.authorizers)),
       pathsStage([
         healthPaths([everywhere('ping', () => undefined)]),
         exactPaths({ '/metrics': () => plainText(deps.metrics.text()), '/version': () => json(version) }),

@@ -18,7 +18,8 @@ export interface WebhookTokenOptions {
 const rememberLimit = 4096;
 const timeoutMs = 10_000;
 
-interface Review {
+/** A TokenReview as another server answers it: nothing of it is taken for granted. */
+export interface Review {
   readonly status?: {
     readonly authenticated?: unknown;
     readonly audiences?: unknown;
@@ -34,7 +35,7 @@ interface Review {
 const texts = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
-function resultOf({ status }: Review, audiences: readonly string[]): TokenResult | undefined {
+export function resultOf({ status }: Review, audiences: readonly string[]): TokenResult | undefined {
   if (status?.authenticated !== true || typeof status.user?.username !== 'string' || status.user.username === '')
     return undefined;
   const { username, uid, groups, extra } = status.user;

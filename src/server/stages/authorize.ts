@@ -26,6 +26,16 @@ export function authorizeStage(authorizers: readonly Authorizer[], noting = fals
   };
 }
 
+/** Whether a path, or what begins it, is one of those. */
+export function isAmong(paths: ReadonlySet<string>): (path: string) => boolean {
+  return (path) => paths.has(path) || paths.has(`/${path.split('/')[1] ?? ''}`);
+}
+
+/** The stage, but for paths that anybody may ask for (--authorization-always-allow-paths). */
+export function exceptAt(isOpen: (path: string) => boolean, stage: Stage): Stage {
+  return { name: stage.name, run: (request) => (isOpen(request.info.path) ? undefined : stage.run(request)) };
+}
+
 function note(request: ApiRequest, isAllowed: boolean, reason: string): void {
   request.annotations ??= new Map();
   request.annotations.set('authorization.k8s.io/decision', isAllowed ? 'allow' : 'forbid');
