@@ -79,10 +79,27 @@ class Queue<K extends string> implements WorkQueue<K> {
   readonly #takers: ((key: K | undefined) => void)[] = [];
   #timer: { readonly dueMs: number; readonly timer: Timer } | undefined;
   #closed = false;
+  /** Ends what is told of this queue. */
+  readonly #unread: readonly (() => void)[];
 
   constructor(options: WorkQueueOptions) {
     this.#clock = options.clock;
     this.#metrics = queueMetrics(options.metrics, options.name);
+    const { metrics, name } = options;
+    this.#unread = [
+      metrics.reading(
+        'workqueue_unfinished_work_seconds',
+        'How long keys being worked on have been, in sum',
+        { name },
+        () => this.#underWay().reduce((sum, seconds) => sum + seconds, 0),
+      ),
+      metrics.reading(
+        'workqueue_longest_running_processor_seconds',
+        'How long the longest of them has been',
+        { name },
+        () => Math.max(0, ...this.#underWay()),
+      ),
+    ];
     this.#firstMs = options.firstBackoffMs ?? 5;
     this.#maxMs = options.maxBackoffMs ?? 1_000_000;
   }
@@ -146,11 +163,18 @@ class Queue<K extends string> implements WorkQueue<K> {
 
   close(): void {
     this.#closed = true;
+    for (const end of this.#unread) end();
     this.#timer?.timer.cancel();
     this.#ready.clear();
     this.#again.clear();
     this.#dueMs.clear();
     for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  /** In seconds. */
+  #underWay(): number[] {
+    const nowMs = this.#clock.monotonic();
+    return [...this.#working.values()].map((startedMs) => (nowMs - startedMs) / 1000);
   }
 
   #enqueue(key: K): void {

@@ -7,6 +7,7 @@ import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { aggregation } from './aggregation/aggregation.ts';
+import { auditEvents } from './audit/audit.ts';
 import { composeAudit } from './audit/compose.ts';
 import { callout } from './callout.ts';
 import { fairness } from './flowcontrol/fairness.ts';
@@ -38,10 +39,15 @@ import { portRange, serviceHook } from './services/service-hook.ts';
 import { keepNodePortsRight } from './services/node-port-repair.ts';
 import { authenticationConfig, authenticationConfigKeeper } from './bootstrap/authentication-config.ts';
 import { admissionMetrics } from './metrics/admission.ts';
-import { cacheMetrics } from './metrics/caches.ts';
+import { celMetrics } from './metrics/cel.ts';
+import { calloutMetrics } from './metrics/callouts.ts';
+import { cacheMetrics, feedMetrics, readMetrics } from './metrics/caches.ts';
 import { processMetrics } from './metrics/process.ts';
 import { requestMetrics } from './metrics/requests.ts';
-import { measuredAuthentication, measuredAuthorization } from './metrics/stages.ts';
+import { measuredAuthentication, measuredAuthorization, measuredFilter } from './metrics/stages.ts';
+import { accountTokenMetrics } from './metrics/tokens.ts';
+import { podLogUses } from './metrics/pod-logs.ts';
+import { nodePortRepairFailures, serviceMetrics } from './metrics/services.ts';
 import { measuredStore } from './metrics/storage.ts';
 import { reloadCount } from './reload.ts';
 import { startReloads } from './reloads.ts';
@@ -119,17 +125,30 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     });
   if (deps.metrics !== undefined) {
     cacheMetrics(deps.metrics, catalog);
+    auditEvents(deps.metrics);
     processMetrics({ registry: deps.metrics, clock, featureGates: options.featureGates ?? {} });
   }
   const raw = measured?.store ?? deps.store;
   const { store, stale } = encryption?.over(raw) ?? { store: raw };
-  const follow = feed(store, registryRoot, clock, log.child('watch-cache'));
+  const follow = feed(
+    store,
+    registryRoot,
+    clock,
+    log.child('watch-cache'),
+    deps.metrics && measured && feedMetrics(deps.metrics, measured.kindOf),
+  );
   const accounts =
     options.serviceAccounts === undefined
       ? undefined
-      : serviceAccountTokens(options.serviceAccounts, catalog, clock, random);
-  const calls = callout(clock);
-  const remote = { callout: calls, clock, log: log.child('access') };
+      : serviceAccountTokens(
+          options.serviceAccounts,
+          catalog,
+          clock,
+          random,
+          deps.metrics && accountTokenMetrics(deps.metrics),
+        );
+  const calls = callout(clock, deps.metrics && calloutMetrics(deps.metrics, clock));
+  const remote = { callout: calls, clock, log: log.child('access'), ...(deps.metrics && { metrics: deps.metrics }) };
   const who = authentication(options, catalog, clock, accounts, remote);
   const { authenticators, tokens } = who;
   const chain = authorization(options, catalog, remote);
@@ -152,7 +171,15 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     random,
     log,
     catalog,
-    objects: objects({ store, feed: follow, exclusive: deps.exclusiveStore, clock, ...(stale && { stale }) }),
+    objects: objects({
+      store,
+      feed: follow,
+      exclusive: deps.exclusiveStore,
+      clock,
+      ...(stale && { stale }),
+      ...(measured && { onLeaseFull: measured.leaseFull }),
+    }),
+    ...(deps.metrics && { reads: readMetrics(deps.metrics), onPodLog: podLogUses(deps.metrics) }),
     admission: admission(
       [
         ...admissionPlugins(
@@ -187,6 +214,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         nodePorts: given.nodePorts,
         ledger,
         addresses: catalog.stored('networking.k8s.io', 'ipaddresses')!.collection!,
+        ...(deps.metrics && { metrics: serviceMetrics(deps.metrics, allocations, given) }),
       }),
     ],
     actions: actionMap([
@@ -240,9 +268,9 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
   });
   const stages: Stage[] = [
     measuredAuthentication(authenticateStage({ authenticators, anonymous: who.anonymous }), deps.metrics, clock),
-    ...(noting === undefined ? [] : [noting.stage]),
-    impersonation(authorizers),
-    limit.stage,
+    ...(noting === undefined ? [] : [measuredFilter(noting.stage, 'audit', deps.metrics, clock)]),
+    measuredFilter(impersonation(authorizers), 'constrainedimpersonation', deps.metrics, clock),
+    measuredFilter(limit.stage, 'priorityandfairness', deps.metrics, clock),
     measuredAuthorization(authorizeStage(authorizers, noting !== undefined), deps.metrics, clock),
     others.proxy.stage,
     pathsStage(
@@ -253,7 +281,10 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         options,
         deps,
         accounts,
-        beforeScrape: () => measured?.refresh(),
+        beforeScrape: () => {
+          limit.beforeScrape?.();
+          return measured?.refresh();
+        },
         address: () => `${options.advertise?.address ?? '127.0.0.1'}:${options.advertise?.port ?? port}`,
         more: limit.debug === undefined ? [] : [limit.debug],
       }),
@@ -285,6 +316,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
     log: log.child('custom-kinds'),
     historyLimit: options.watchHistory ?? 10_000,
     conversion: { callout: calls, parts },
+    ...(deps.metrics && { timed: celMetrics(deps.metrics, clock) }),
   });
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -377,10 +409,17 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
             log: log.child('repair'),
           };
           group.run('repair of addresses', (inner) => keepRepaired(repairing, inner));
-          const ports = { services: catalog.cache('', 'services'), ledger, fresh: async () => parts.objects.fresh() };
-          group.run('repair of node ports', (inner) =>
-            keepNodePortsRight({ ...ports, nodePorts: given.nodePorts, clock, log: log.child('repair') }, inner),
-          );
+          const failures = deps.metrics && nodePortRepairFailures(deps.metrics);
+          const ports = {
+            services: catalog.cache('', 'services'),
+            ledger,
+            fresh: async () => parts.objects.fresh(),
+            nodePorts: given.nodePorts,
+            clock,
+            log: log.child('repair'),
+            ...(failures && { onError: () => failures.inc() }),
+          };
+          group.run('repair of node ports', (inner) => keepNodePortsRight(ports, inner));
         }
         await Promise.race([aborted(signal), group.done]);
         await records?.leave();

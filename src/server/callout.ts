@@ -1,6 +1,7 @@
 // Owns requests that the server itself makes to others (webhooks, issuers): TLS always, answers bounded, redirects never followed.
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Clock } from '../base/clock.ts';
+import type { CalloutMetrics } from './metrics/callouts.ts';
 
 export interface Callee {
   readonly url: URL;
@@ -40,7 +41,7 @@ export interface Callout {
 const defaultMaxBytes = 4 * 1024 * 1024;
 const maxAgents = 64;
 
-export function callout(clock: Clock): Callout {
+export function callout(clock: Clock, metrics?: CalloutMetrics): Callout {
   const agents = new Map<string, Agent>();
 
   function agentFor({ ca, clientCertificate, url, connectTo, insecure }: Callee): Agent {
@@ -71,8 +72,15 @@ export function callout(clock: Clock): Callout {
     const maxBytes = what.maxBytes ?? defaultMaxBytes;
     const hostname = url.hostname.replace(/^\[|\]$/g, '');
     return new Promise<CalloutAnswer>((resolve, reject) => {
+      const host = `${url.hostname}:${url.port === '' ? 443 : url.port}`;
+      let tell = metrics?.began(host, what.method, what.body === undefined ? 0 : Buffer.byteLength(what.body));
+      const done = (status?: number, bytes?: number): void => {
+        tell?.(status, bytes);
+        tell = undefined;
+      };
       const fail = (error: Error): void => {
         timer.cancel();
+        done();
         reject(error instanceof CalloutError ? error : new CalloutError(error.message));
         sent.destroy();
       };
@@ -115,6 +123,7 @@ export function callout(clock: Clock): Callout {
           answer.on('error', fail);
           answer.on('end', () => {
             timer.cancel();
+            done(status, size);
             resolve({ status, body: Buffer.concat(chunks).toString('utf8') });
           });
         },

@@ -53,7 +53,14 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     paths: listed,
   });
   return [
-    discoveryPaths({ catalog, ...others }, address),
+    discoveryPaths(
+      { catalog, ...others },
+      address,
+      deps.metrics?.counter(
+        'aggregator_discovery_aggregation_count_total',
+        'Times that all discovery was put together.',
+      ),
+    ),
     rootPaths(listed),
     ...more,
     healthPaths(checks, slis),

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Action } from './action.ts';
 import type { Admission } from './admission/admission.ts';
+import type { ReadMetrics } from './metrics/caches.ts';
 import type { Catalog } from './served/served.ts';
 import type { StoreHook } from './store-hook.ts';
 import type { Objects } from './storage/objects.ts';
@@ -20,4 +21,7 @@ export interface Parts {
   readonly actions: ReadonlyMap<string, Action>;
   /** The shortest time a watch lasts unless the client asks for less; it is lengthened by chance up to twice. */
   readonly minRequestTimeoutMs: number;
+  readonly reads?: ReadMetrics;
+  /** Told of each log that is asked of a kubelet: whether its certificate need not be verified. */
+  readonly onPodLog?: (skipsTls: boolean) => void;
 }

@@ -29,6 +29,10 @@ export interface Watcher {
   finished(request: ApiRequest, answer: ApiAnswer): void;
   /** Told how many bytes the answer had before compression. Answers in the course of time and within the process are not told. */
   sent?(request: ApiRequest, bytes: number): void;
+  /** Told when the client was answered that its request took too long, while it still goes on. */
+  timedOut?(request: ApiRequest): void;
+  /** Told when an answer that had begun was broken off. */
+  aborted?(request: ApiRequest): void;
   /** Told of each event of a watch. Called once for each watch, then for each event. */
   watching?(answer: ApiAnswer & { readonly type: 'watch' }): (bytes: number) => void;
 }

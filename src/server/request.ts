@@ -105,6 +105,9 @@ export interface ListAnswer {
   readonly continue: string;
   readonly remainingItemCount?: number;
   readonly entries: readonly Entry[];
+  /** Objects that were looked at, and whether each was tested by selectors; absent: those of the answer, untested. */
+  readonly looked?: number;
+  readonly tested?: boolean;
 }
 
 /** As it came, or as JSON when it never was bytes. */

@@ -10,6 +10,8 @@ export interface LeasePoolOptions {
   readonly reuseSeconds?: number;
   /** After so many keys a new lease is taken: ending one deletes all its keys at once. Default 1000. */
   readonly maxKeys?: number;
+  /** Told how many keys a lease has when no more are given to it. */
+  readonly onFull?: (keys: number) => void;
 }
 
 export interface LeasePool {
@@ -26,13 +28,14 @@ interface Current {
 const reuseShare = 0.05;
 
 export function leasePool(store: Store, clock: Clock, options: LeasePoolOptions = {}): LeasePool {
-  const { reuseSeconds = 60, maxKeys = 1000 } = options;
+  const { reuseSeconds = 60, maxKeys = 1000, onFull } = options;
   const byTtl = new Map<number, Current>();
   return {
     async leaseFor(ttlSeconds) {
       const nowMs = clock.monotonic();
       let current = byTtl.get(ttlSeconds);
       if (current === undefined || current.untilMs <= nowMs || current.keys >= maxKeys) {
+        if (current !== undefined) onFull?.(current.keys);
         const reuse = Math.min(reuseSeconds, Math.floor(ttlSeconds * reuseShare));
         const id = store.grantLease(Math.ceil(ttlSeconds) + reuse).then((lease) => lease.id);
         const granted: Current = { id, untilMs: nowMs + reuse * 1000, keys: 0 };

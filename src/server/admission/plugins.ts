@@ -35,6 +35,8 @@ import {
   podNodeSelector,
   podTolerationRestriction,
 } from './optional-pods.ts';
+import { podSecurityMetrics } from '../metrics/pod-security.ts';
+import { checkMetrics, conditionMetrics } from '../metrics/policies.ts';
 import { mutatingAdmissionPolicy } from './policy/mutating.ts';
 import { validatingAdmissionPolicy } from './policy/validating.ts';
 import { podSecurityConfig } from './pod-security/config.ts';
@@ -71,7 +73,12 @@ export const pluginEntries: readonly PluginEntry[] = [
       return imagePolicyWebhook(deps.imagePolicy, deps);
     },
   },
-  { name: 'PodSecurity', byDefault: true, make: ({ config }) => podSecurity(podSecurityConfig(config('PodSecurity'))) },
+  {
+    name: 'PodSecurity',
+    byDefault: true,
+    make: ({ config, metrics }) =>
+      podSecurity(podSecurityConfig(config('PodSecurity')), metrics && podSecurityMetrics(metrics)),
+  },
   {
     name: 'PodNodeSelector',
     byDefault: false,
@@ -120,13 +127,23 @@ export const pluginEntries: readonly PluginEntry[] = [
   {
     name: 'MutatingAdmissionPolicy',
     byDefault: true,
-    make: ({ authorizers }) => mutatingAdmissionPolicy(authorizers),
+    make: ({ authorizers, metrics, clock }) =>
+      mutatingAdmissionPolicy(
+        authorizers,
+        metrics && checkMetrics(metrics, clock, 'mutating'),
+        metrics && conditionMetrics(metrics, clock, 'policy', 'validate'),
+      ),
   },
   { name: 'MutatingAdmissionWebhook', byDefault: true, make: mutatingWebhooks },
   {
     name: 'ValidatingAdmissionPolicy',
     byDefault: true,
-    make: ({ authorizers, metrics }) => validatingAdmissionPolicy(authorizers, metrics),
+    make: ({ authorizers, metrics, clock }) =>
+      validatingAdmissionPolicy(
+        authorizers,
+        metrics && checkMetrics(metrics, clock, 'validating'),
+        metrics && conditionMetrics(metrics, clock, 'policy', 'validate'),
+      ),
   },
   { name: 'ValidatingAdmissionWebhook', byDefault: true, make: validatingWebhooks },
   { name: 'ResourceQuota', byDefault: true, make: ({ config }) => resourceQuota(config('ResourceQuota')) },

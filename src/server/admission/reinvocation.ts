@@ -6,9 +6,13 @@ class Reinvocation {
   isSecond = false;
   readonly #left = new Map<string, string>();
 
-  /** `id` wants to be called again should others change the object. */
+  /** `id` wants to be called again should the object become another than this, by others or by itself. */
   left(id: string, object: unknown): void {
-    this.#left.set(id, JSON.stringify(object));
+    this.leftText(id, JSON.stringify(object));
+  }
+
+  leftText(id: string, json: string): void {
+    this.#left.set(id, json);
   }
 
   /** In the second round: whether `id` asked, and the object is another than the one it left. */

@@ -1,6 +1,6 @@
 // Owns the noting of requests: events by stage at the policy's level, handed to the sinks. Never changes what a request does.
 import type { Clock } from '../../base/clock.ts';
-import type { MetricsRegistry } from '../../base/metrics.ts';
+import type { Counter, MetricsRegistry } from '../../base/metrics.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
 import type { Stage, Watcher } from '../pipeline.ts';
 import type { ApiAnswer, ApiRequest, UserInfo } from '../request.ts';
@@ -56,6 +56,11 @@ function codeOf(answer: ApiAnswer): number {
   return 'code' in answer ? answer.code : 200;
 }
 
+/** There even where nothing is audited. */
+export function auditEvents(metrics: MetricsRegistry): Counter {
+  return metrics.counter('apiserver_audit_event_total', 'Audit events made and handed to the sinks.');
+}
+
 export function audit(
   policy: AuditPolicy,
   sinks: readonly AuditSink[],
@@ -63,7 +68,7 @@ export function audit(
 ): Audit {
   const { clock, random, metrics } = deps;
   const noted = new WeakMap<ApiRequest, Noted>();
-  const events = metrics?.counter('apiserver_audit_event_total', 'Audit events made and handed to the sinks.');
+  const events = metrics && auditEvents(metrics);
   const lost = metrics?.counters('apiserver_audit_error_total', 'Audit events that a sink could not take.', ['plugin']);
   const atLevel = metrics?.counters('apiserver_audit_level_total', 'Policy levels of audited requests.', ['level']);
 

@@ -1,6 +1,7 @@
 // Owns bearer tokens: the token authenticators in order, with what they said remembered for a short while.
 import * as crypto from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import type { TokenMetrics } from '../metrics/tokens.ts';
 import { warn } from '../request.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import type { Authenticator, TokenAuthenticator, TokenResult } from './authenticator.ts';
@@ -28,6 +29,7 @@ export function bearerTokens(
   authenticators: readonly TokenAuthenticator[],
   clock: Clock,
   audiences?: readonly string[],
+  metrics?: TokenMetrics,
 ): BearerTokens {
   const known = new Map<string, { readonly result: TokenResult; readonly untilMs: number }>();
 
@@ -46,7 +48,15 @@ export function bearerTokens(
   }
 
   async function slowly(key: string, token: string, request: ApiRequest): Promise<UserInfo> {
-    const result = await check(token);
+    const tell = metrics?.miss();
+    let result: TokenResult | undefined;
+    try {
+      result = await check(token);
+      tell?.('ok');
+    } catch (error) {
+      tell?.(error instanceof BadCredential ? 'ok' : 'error');
+      throw error;
+    }
     if (result === undefined) throw new BadCredential('unknown token');
     if (
       audiences !== undefined &&
@@ -68,7 +78,10 @@ export function bearerTokens(
       if (token === undefined) return undefined;
       const key = digestOf(token);
       const cached = known.get(key);
-      if (cached !== undefined && cached.untilMs > clock.now()) return accept(request, cached.result);
+      if (cached !== undefined && cached.untilMs > clock.now()) {
+        metrics?.hit();
+        return accept(request, cached.result);
+      }
       known.delete(key);
       return slowly(key, token, request);
     },

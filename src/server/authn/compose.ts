@@ -1,9 +1,11 @@
 // Owns which authenticators the options ask for, in order, and what of them may change while the server runs.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { Callout } from '../callout.ts';
 import { checkIssuers } from './issuer-rules.ts';
 import { openIdTokens } from './oidc.ts';
+import { tokenMetrics } from '../metrics/tokens.ts';
 import { webhookTokens } from './webhook.ts';
 import type { ApiServerOptions } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
@@ -39,7 +41,7 @@ export function authentication(
   catalog: Catalog,
   clock: Clock,
   accounts: ServiceAccountTokens | undefined,
-  remote: { readonly callout: Callout; readonly log: Logger },
+  remote: { readonly callout: Callout; readonly log: Logger; readonly metrics?: MetricsRegistry },
 ): Authentication {
   const deps = { ...remote, clock };
   const audiences = accounts?.audiences ?? [];
@@ -59,6 +61,7 @@ export function authentication(
     ],
     clock,
     accounts?.audiences,
+    remote.metrics && tokenMetrics(remote.metrics, clock),
   );
   const clientAuthorities = options.clientCa === undefined ? undefined : new Authorities(options.clientCa);
   const { requestHeader } = options;

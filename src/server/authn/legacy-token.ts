@@ -17,6 +17,8 @@ export interface LegacyToken {
   readonly isAutomatic: boolean;
   /** The Secret does not say that it was used on this day. */
   readonly isUseNew: boolean;
+  /** The cleaner of tokens that nobody uses has marked it: it is refused. */
+  readonly isInvalid: boolean;
 }
 
 const day = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 10);
@@ -47,13 +49,13 @@ export function legacyTokenOf(
   const kept = (secret.data as Readonly<Record<string, string>> | undefined)?.['token'];
   if (kept === undefined || Buffer.from(kept, 'base64').toString('utf8') !== token) return undefined;
   const { labels } = secret.metadata;
-  if (labels?.[invalidSince] !== undefined) return undefined;
   return {
     namespace,
     account: { name, uid },
     secret: secretName,
     isAutomatic: account.secrets?.some((reference) => reference.name === secretName) === true,
     isUseNew: labels?.[lastUsed] !== day(nowMs),
+    isInvalid: labels?.[invalidSince] !== undefined,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { randomUuid } from '../../base/random.ts';
+import type { AccountTokenMetrics } from '../metrics/tokens.ts';
 import type { Catalog } from '../served/served.ts';
 import type { UserInfo } from '../request.ts';
 import type { TokenAuthenticator, TokenResult } from './authenticator.ts';
@@ -65,6 +66,7 @@ export function serviceAccountTokens(
   catalog: Catalog,
   clock: Clock,
   random: Random,
+  metrics?: AccountTokenMetrics,
 ): ServiceAccountTokens {
   const signer = signingKey(options.signingKey);
   const keys = [verifyingKey(options.signingKey), ...(options.verifyKeys ?? []).map(verifyingKey)];
@@ -114,6 +116,11 @@ export function serviceAccountTokens(
   function legacy(token: string, payload: Readonly<Record<string, unknown>>): TokenResult | undefined {
     const found = legacyTokenOf(token, payload, catalog, clock.now());
     if (found === undefined) return undefined;
+    if (found.isInvalid) {
+      if (found.isAutomatic) metrics?.invalidLegacy();
+      return undefined;
+    }
+    metrics?.legacy(found.isAutomatic);
     if (found.isUseNew) legacyUsed?.(found);
     const user = userOf({ namespace: found.namespace, serviceaccount: found.account }, undefined);
     return {
@@ -141,7 +148,9 @@ export function serviceAccountTokens(
     if (claims?.serviceaccount === undefined || typeof claims.namespace !== 'string') return undefined;
     if (!holds(claims)) return undefined;
     const user = userOf(claims, jti);
+    metrics?.valid();
     const late = typeof claims.warnafter === 'number' ? Math.floor(now - claims.warnafter) : 0;
+    if (late > 0) metrics?.stale();
     return {
       user,
       audiences: Array.isArray(aud) ? (aud as string[]) : [String(aud)],

@@ -7,6 +7,8 @@ import type { ApiServerOptions, AuthorizationMode } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { MetricsRegistry } from '../../base/metrics.ts';
+import { countedDecisions } from '../metrics/decisions.ts';
 import type { Callout } from '../callout.ts';
 import { abac } from './abac.ts';
 import { webhookAuthorizer } from './webhook.ts';
@@ -34,7 +36,12 @@ export type AuthorizerOptions =
 export function authorization(
   options: ApiServerOptions,
   catalog: Catalog,
-  remote: { readonly callout: Callout; readonly clock: Clock; readonly log: Logger },
+  remote: {
+    readonly callout: Callout;
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly metrics?: MetricsRegistry;
+  },
 ): Authorization {
   const group = 'rbac.authorization.k8s.io';
   let roles: Rbac | undefined;
@@ -54,13 +61,15 @@ export function authorization(
   const chain = (wanted: readonly AuthorizerOptions[]): Authorizer[] => [
     privilegedGroup,
     ...wanted.map((one) => {
-      if (one.type === 'Webhook') return webhookAuthorizer(one, remote);
+      if (one.type === 'Webhook')
+        return countedDecisions(webhookAuthorizer(one, remote), one.type, one.name, remote.metrics);
       // The others follow caches, or are what a file said at the start: made once.
       let authorizer = kept.get(one.type);
       if (authorizer === undefined) {
         const make = one.type === 'ABAC' ? () => abac(one.policy) : (made[one.type] as (() => Authorizer) | undefined);
         if (make === undefined) throw new Error(`there is no authorizer "${String(one.type)}"`);
-        kept.set(one.type, (authorizer = make()));
+        authorizer = countedDecisions(make(), one.type, one.type.toLowerCase(), remote.metrics);
+        kept.set(one.type, authorizer);
       }
       return authorizer;
     }),

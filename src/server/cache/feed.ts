@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.ts';
 import { deferred, isAbort } from '../../base/task-group.ts';
 import type { Store, StoreEvent } from '../../store/store.ts';
 import { Compacted, StoreCorrupt, prefixRange } from '../../store/store.ts';
+import type { FeedMetrics } from '../metrics/caches.ts';
 import { whyUnreadable } from '../storage/unreadable.ts';
 import { Entry } from './entry.ts';
 import type { Decode } from './entry.ts';
@@ -40,7 +41,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-export function feed(store: Store, root: string, clock: Clock, log: Logger): Feed {
+export function feed(store: Store, root: string, clock: Clock, log: Logger, metrics?: FeedMetrics): Feed {
   const collections = new Map<string, FeedCollection>();
   const known = new WeakMap<Uint8Array, KubeObject>();
   const first = deferred();
@@ -67,7 +68,8 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
       : Entry.of(short, modRevision, object);
   }
 
-  function apply(event: StoreEvent): void {
+  /** `heardMs`: when the store told of it. */
+  function apply(event: StoreEvent, heardMs: number): void {
     const { key, modRevision, value } = event.kv;
     const collection = collectionOf(key);
     const held = collection === undefined ? undefined : loading.get(collection.prefix);
@@ -80,7 +82,11 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
     // It cannot be shown to those who watch: they list anew, and who asks for the object is told.
     if (why !== undefined) throw new StoreCorrupt('registry', why);
     const entry = event.type === 'put' ? entryOf(collection, key, modRevision, value) : undefined;
-    collection.cache.apply(key.slice(collection.prefix.length), modRevision, entry);
+    const short = key.slice(collection.prefix.length);
+    if (metrics === undefined) return collection.cache.apply(short, modRevision, entry);
+    const startMs = clock.monotonic();
+    collection.cache.apply(short, modRevision, entry);
+    metrics.dispatched(collection.prefix, (startMs - heardMs) / 1000, (clock.monotonic() - startMs) / 1000);
   }
 
   /** What comes while a collection is being loaded waits until it is. */
@@ -99,6 +105,7 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
   }
 
   async function load(which: readonly FeedCollection[], prefix: string): Promise<number> {
+    const startMs = clock.monotonic();
     const result = await store.range(prefixRange(prefix));
     const byPrefix = new Map<FeedCollection, Entry[]>(which.map((collection) => [collection, []]));
     for (const { key, modRevision, value } of result.items) {
@@ -108,6 +115,7 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
     for (const [collection, entries] of byPrefix) {
       loadedAt.set(collection.prefix, result.revision);
       collection.cache.load(entries, result.revision);
+      metrics?.loaded(collection.prefix, (clock.monotonic() - startMs) / 1000);
     }
     return result.revision;
   }
@@ -116,7 +124,8 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
     reachedRevision(await load([...collections.values()], root));
     first.resolve();
     for await (const batch of store.watch(prefixRange(root), { fromRevision: revision + 1, signal })) {
-      for (const event of batch.events) apply(event);
+      const heardMs = clock.monotonic();
+      for (const event of batch.events) apply(event, heardMs);
       reachedRevision(batch.revision);
     }
   }
@@ -158,7 +167,8 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger): Fee
       } finally {
         if (loading.get(collection.prefix) === held) loading.delete(collection.prefix);
       }
-      for (const event of held) apply(event);
+      const heardMs = clock.monotonic();
+      for (const event of held) apply(event, heardMs);
       collection.cache.advance(revision);
     },
     remove(prefix) {

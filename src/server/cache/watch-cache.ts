@@ -184,22 +184,31 @@ export class WatchCache {
     return part;
   }
 
-  /** All of a scope that match, in key order. `label`: what all that match have. */
-  select(scope: Scope, matches: ((entry: Entry) => boolean) | undefined, label?: Label): readonly Entry[] {
+  /** All of a scope that match, in key order. `label`: what all that match have. `seen` is told how many were looked at. */
+  select(
+    scope: Scope,
+    matches: ((entry: Entry) => boolean) | undefined,
+    label?: Label,
+    seen: { looked: number } = { looked: 0 },
+  ): readonly Entry[] {
     if (scope.type === 'key' || scope.type === 'index') {
       const all = [...this.list(scope)];
+      seen.looked = all.length;
       return matches === undefined ? all : all.filter(matches);
     }
     if (matches === undefined) return this.part(scope, '', 0).entries;
-    if (label !== undefined && this.#entries.size >= labelIndexFrom) return this.#labelled(scope, matches, label);
-    return this.part(scope, '', 0).entries.filter(matches);
+    if (label !== undefined && this.#entries.size >= labelIndexFrom) return this.#labelled(scope, matches, label, seen);
+    const { entries } = this.part(scope, '', 0);
+    seen.looked = entries.length;
+    return entries.filter(matches);
   }
 
-  #labelled(scope: Scope, matches: (entry: Entry) => boolean, label: Label): Entry[] {
+  #labelled(scope: Scope, matches: (entry: Entry) => boolean, label: Label, seen: { looked: number }): Entry[] {
     const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : '';
     const found: Entry[] = [];
     for (const key of this.#labels.keys(label.key, label.value, () => this.#entries.values())) {
       const entry = key.startsWith(prefix) ? this.#entries.get(key) : undefined;
+      if (entry !== undefined) seen.looked++;
       if (entry !== undefined && matches(entry)) found.push(entry);
     }
     return found.sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -71,6 +71,11 @@ export class WatchRun implements Watching {
     else this.#ended = true;
   }
 
+  /** Objects that are sent first. */
+  get initialCount(): number {
+    return this.#options.initial.length;
+  }
+
   /** Called once, by the transport. */
   start(sink: WatchSink): void {
     this.#sink = sink;

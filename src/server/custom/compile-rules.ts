@@ -10,7 +10,7 @@ import type { FieldError, FieldErrorReason } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
 import { celSchema, type CelSchema } from './cel-types.ts';
 import { findPath } from './rule-path.ts';
-import type { Rules } from './rules.ts';
+import type { Rules, RuleTimes } from './rules.ts';
 import { isObject, under } from './structural.ts';
 import type { Structural } from './structural.ts';
 import { byKeys, keyOf } from './validate.ts';
@@ -55,11 +55,15 @@ interface Node {
   readonly items: Node | undefined;
 }
 
-/** Undefined where there are no rules at all. A rule that does not compile was refused with its definition. */
-export function compileRules(root: Structural): Rules | undefined {
+/**
+ * Undefined where there are no rules at all. A rule that does not compile was refused with its definition. `timed`: wraps the
+ * compilation, and each run.
+ */
+export function compileRules(root: Structural, timed?: RuleTimes): Rules | undefined {
   if (!hasRules(root)) return undefined;
   let node: Node | undefined;
-  const nodeOf = (): Node | undefined => (node ??= compileNode(root, 'self', true));
+  const compileAll = (): Node | undefined => compileNode(root, 'self', true);
+  const nodeOf = (): Node | undefined => (node ??= timed === undefined ? compileAll() : timed.compiled(compileAll));
   // Judgement and warnings of one write are one run.
   let last: { readonly next: object; readonly prev: object | undefined; readonly run: RuleRun } | undefined;
   const runOn = (next: object, prev: object | undefined): RuleRun => {
@@ -69,7 +73,10 @@ export function compileRules(root: Structural): Rules | undefined {
       return run;
     }
     const run = new RuleRun();
-    run.walk(nodeOf(), next, prev === undefined ? undefined : { value: prev }, '');
+    const compiled = nodeOf();
+    const walk = (): void => run.walk(compiled, next, prev === undefined ? undefined : { value: prev }, '');
+    if (timed === undefined) walk();
+    else timed.evaluated(walk);
     last = { next, prev, run };
     return run;
   };

@@ -16,6 +16,7 @@ import type { Catalog, Collection, Served } from '../served/served.ts';
 import type { Objects } from '../storage/objects.ts';
 import { same } from '../verbs/equal.ts';
 import type { ConversionDeps } from './conversion-webhook.ts';
+import type { RuleTimes } from './rules.ts';
 import { approvalCondition, established, nameDefinition, withCondition } from './naming.ts';
 
 type Definition = Frozen<CustomResourceDefinition>;
@@ -32,6 +33,8 @@ export interface CustomKindsOptions {
   readonly historyLimit: number;
   /** How conversion webhooks are called. */
   readonly conversion: ConversionDeps;
+  /** Is told how long rules take. */
+  readonly timed?: RuleTimes;
 }
 
 export interface CustomKinds {
@@ -61,6 +64,7 @@ export function customKinds({
   log,
   historyLimit,
   conversion,
+  timed,
 }: CustomKindsOptions): CustomKinds {
   const definitions = catalog.stored(group, plural)!.collection!;
   const installed = new Map<string, Installed>();
@@ -94,7 +98,12 @@ export function customKinds({
     const { compileRules, conversionWebhook, servedKind } = await import('./machinery.ts');
     const convertAll =
       definition.spec.conversion?.strategy === 'Webhook' ? conversionWebhook(definition, conversion) : undefined;
-    const { collection, served } = servedKind(definition, compileRules, historyLimit, convertAll);
+    const { collection, served } = servedKind(
+      definition,
+      (root) => compileRules(root, timed),
+      historyLimit,
+      convertAll,
+    );
     await feed.add({ prefix: collection.prefix, cache: collection.cache, decode: collection.codec.decode });
     for (const { resource } of before?.served ?? []) catalog.remove(resource.group, resource.version, resource.plural);
     for (const one of served) catalog.add(deletionTimestamp === undefined ? one : { ...one, terminating: true });

@@ -4,6 +4,7 @@ import { writeYaml } from '../../api/codec/yaml-write.ts';
 import type { ApiServices } from '../aggregation/api-services.ts';
 import type { RemoteDocuments } from '../aggregation/remote-documents.ts';
 import type { RankedGroup } from '../aggregation/order.ts';
+import type { Counter } from '../../base/metrics.ts';
 import type { Catalog, Served } from '../served/served.ts';
 import { aggregatedSchema } from './aggregated-schema.ts';
 import { inCustomOrder } from './legacy.ts';
@@ -31,7 +32,7 @@ export interface Discoverable {
 }
 
 /** Made anew when what is served here or elsewhere has changed. */
-export function aggregatedDiscovery(what: Discoverable): () => Aggregated {
+export function aggregatedDiscovery(what: Discoverable, remade?: Counter): () => Aggregated {
   const { services, documents } = what;
   let made: Aggregated | undefined;
   let generation = '';
@@ -39,6 +40,7 @@ export function aggregatedDiscovery(what: Discoverable): () => Aggregated {
     const now = `${services.generation} ${documents.generation}`;
     if (made === undefined || generation !== now) {
       generation = now;
+      remade?.inc();
       const groups = services.aggregated();
       made = {
         core: document(

@@ -1,5 +1,6 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
 import { freeze } from '../../api/meta.ts';
+import type { Counter } from '../../base/metrics.ts';
 import { isStatusError, statusError } from '../../api/status-error.ts';
 import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
@@ -12,9 +13,10 @@ import { aggregatedDiscovery } from './aggregated.ts';
 import type { Discoverable, Document } from './aggregated.ts';
 import { apiVersions, groupList, groupOf, resourceList } from './legacy.ts';
 
-export function discoveryPaths(what: Discoverable, address: () => string): PathHandler {
+/** `remade`: counts how often the one document for all was made anew. */
+export function discoveryPaths(what: Discoverable, address: () => string, remade?: Counter): PathHandler {
   const { catalog, services } = what;
-  const aggregated = aggregatedDiscovery(what);
+  const aggregated = aggregatedDiscovery(what, remade);
   return (request) => {
     const parts = request.info.path.replace(/\/+$/, '').split('/').slice(1);
     if (parts[0] === 'api') {

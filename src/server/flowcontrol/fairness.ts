@@ -19,7 +19,7 @@ import type { WaitingRequest } from './debug.ts';
 import { estimateWork } from './estimate.ts';
 import type { WorkEstimate } from './estimate.ts';
 import { flowMetrics } from './flow-metrics.ts';
-import type { FlowCounts } from './flow-metrics.ts';
+import type { FlowCounts, RequestKind } from './flow-metrics.ts';
 import { Seats } from './levels.ts';
 import type { Level, LevelConfig } from './levels.ts';
 import { RetryAfter } from './retry-after.ts';
@@ -63,6 +63,12 @@ interface Held {
   readonly startedAt: number;
 }
 
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+
+function kindOf({ info }: ApiRequest): RequestKind {
+  return reading.has(info.verb) ? 'readOnly' : 'mutating';
+}
+
 function configOf({ metadata, spec }: Frozen<KubeObject & PriorityLevelConfiguration>): LevelConfig {
   const { limited, exempt, type } = spec ?? {};
   const isExempt = type === 'Exempt';
@@ -89,7 +95,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
   const schemas = new Map<string, Schema>();
   const levels = new Map<string, LevelConfig>();
   const seats = new Seats<WaitingRequest>(concurrency);
-  const counted = metrics && flowMetrics(metrics);
+  const counted = metrics && flowMetrics(metrics, concurrency, clock.monotonic());
   const retryAfter = new Map<string, RetryAfter>();
   const now = (): number => clock.monotonic();
   const turn = new TurnBudget(turnBudgetMs, now, pump);
@@ -117,7 +123,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
   });
   const configure = (): void => {
     seats.configure([...levels.values()], now());
-    counted?.shared(seats);
+    counted?.shared(seats, now());
     changed();
   };
   followCache(catalog.cache(group, 'prioritylevelconfigurations'), {
@@ -188,6 +194,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
         request.signal.removeEventListener('abort', cancelled);
         counts?.queued.add(-1);
         counts?.queuedSeats.add(-count);
+        counted?.moved(kindOf(request), 'waiting', -1, now());
         (executes ? counts?.waited : counts?.waitedInVain)?.observe((now() - arrived) / 1000);
       };
       const refuse = (reason: 'time-out' | 'cancelled'): void => {
@@ -225,6 +232,7 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
       request.signal.addEventListener('abort', cancelled, { once: true });
       counts?.queued.add(1);
       counts?.queuedSeats.add(count);
+      counted?.moved(kindOf(request), 'waiting', 1, arrived);
       counts?.queueLength.observe(length);
       seats.note(level, arrived);
     });
@@ -235,7 +243,9 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
     counts?.dispatched.inc();
     counts?.executing.add(1);
     counts?.executingSeats.add(count);
-    held.set(request, { flow, work, seats: count, startedAt: now() });
+    const startedAt = now();
+    counted?.moved(kindOf(request), 'executing', 1, startedAt);
+    held.set(request, { flow, work, seats: count, startedAt });
   }
 
   let lastFlow = '';
@@ -310,7 +320,9 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
         held.delete(request);
         const { flow, work, startedAt } = mine;
         const { counts } = flow;
-        (answer.type === 'watch' ? counts?.watching : counts?.regular)?.observe((now() - startedAt) / 1000);
+        const endedAt = now();
+        (answer.type === 'watch' ? counts?.watching : counts?.regular)?.observe((endedAt - startedAt) / 1000);
+        counted?.moved(kindOf(request), 'executing', -1, endedAt);
         counts?.executing.add(-1);
         if (work.finalSeats === 0) return leave(mine);
         // Watchers are told after the answer: that work is the request's, too, with the seats that it has.
@@ -318,11 +330,12 @@ export function fairness({ catalog, clock, concurrency, metrics }: FairnessDeps)
       },
     },
     debug: (request) => dump(seats, request),
+    beforeScrape: () => counted?.settle(now()),
     async run(signal) {
       while (!signal.aborted) {
         await sleep(clock, rebalanceEveryMs, signal);
         seats.rebalance(now());
-        counted?.shared(seats);
+        counted?.shared(seats, now());
         pump();
       }
     },

@@ -28,6 +28,13 @@ interface Queue<T extends Ticket> {
   readonly waiting: T[];
 }
 
+/** Is told how much of a level is in use, whenever that changes. */
+export interface LevelShares {
+  note(level: Level, nowMs: number): void;
+  limits(level: Level, nowMs: number): void;
+  settle(nowMs: number): void;
+}
+
 const flowsRemembered = 1000;
 
 export class Level<T extends Ticket = Ticket> {
@@ -46,6 +53,7 @@ export class Level<T extends Ticket = Ticket> {
   smoothed = 0;
   target = 0;
   last = { average: 0, deviation: 0, high: 0 };
+  usage: LevelShares | undefined;
   /** Work done for it, by seat that it may use: between levels the smallest is served next. */
   served = 0;
   readonly demand: Demand;
@@ -244,6 +252,7 @@ export class Seats<T extends Ticket = Ticket> {
 
   note(level: Level<T>, nowMs: number): void {
     level.demand.set(level.inUse + level.waitingSeats, nowMs);
+    level.usage?.note(level as unknown as Level, nowMs);
   }
 
   charge(level: Level<T>, work: number): void {

@@ -224,7 +224,7 @@ export function httpTransport(
         // Of what comes in the course of time only logs are sent in messages; proxies hand the socket on.
         if (exchange.upgrade !== undefined && request.info.subresource === 'log' && wantsWebSocket(request))
           void sendLog(exchange, exchange.upgrade, answer.body);
-        else void sendStream(exchange, answer);
+        else void sendStream(exchange, request, answer);
         return;
       case 'taken':
         return;
@@ -313,7 +313,11 @@ export function httpTransport(
     await webSocketLog(upgrade, body);
   }
 
-  async function sendStream(exchange: HttpExchange, answer: ApiAnswer & { readonly type: 'stream' }): Promise<void> {
+  async function sendStream(
+    exchange: HttpExchange,
+    request: ApiRequest,
+    answer: ApiAnswer & { readonly type: 'stream' },
+  ): Promise<void> {
     const stream: AnswerStream = exchange.open(answer.code, answer.headers);
     const iterator = answer.body[Symbol.asyncIterator]();
     let ended = false;
@@ -341,6 +345,7 @@ export function httpTransport(
     } catch {
       // The source failed in mid-answer: all that can be told is that it is not whole.
       stream.destroy();
+      for (const watcher of pipeline.watchers) watcher.aborted?.(request);
     } finally {
       stop();
     }
@@ -379,9 +384,14 @@ export function httpTransport(
     const answer = pipeline.tryHandle(request);
     if (!(answer instanceof Promise)) finish(exchange, request, answer);
     else {
-      const inTime = limitMs === undefined ? answer : withinTime(answer, limitMs, clock, () => request.expire());
+      const inTime = limitMs === undefined ? answer : withinTime(answer, limitMs, clock, () => tooLate(request));
       void inTime.then((later) => finish(exchange, request, later));
     }
+  }
+
+  function tooLate(request: HttpRequest): void {
+    request.expire();
+    for (const watcher of pipeline.watchers) watcher.timedOut?.(request);
   }
 
   /** Encoding can refuse (a Table of what has none), too. */

@@ -16,6 +16,9 @@ export interface AdmissionMetrics {
   ): (request: A, parts: B) => void | Promise<void>;
 }
 
+/** What upstream calls an age of quantiles. */
+const summaryMaxAgeMs = 5 * 3_600_000;
+
 interface Outcomes {
   readonly done: Histogram;
   readonly rejected: Histogram;
@@ -34,6 +37,12 @@ export function admissionMetrics(registry: MetricsRegistry, clock: Clock): Admis
     ['operation', 'rejected', 'type'],
     buckets,
   );
+  const shares = registry.summaries(
+    'apiserver_admission_step_admission_duration_seconds_summary',
+    'How long the steps of admission took, in quantiles.',
+    ['operation', 'rejected', 'type'],
+    { quantiles: [0.5, 0.9, 0.99], maxAgeMs: summaryMaxAgeMs, now: () => clock.monotonic() },
+  );
   return {
     measured(name, step, work) {
       const known = new Map<string, Outcomes>();
@@ -41,7 +50,9 @@ export function admissionMetrics(registry: MetricsRegistry, clock: Clock): Admis
         let found = known.get(operation);
         if (found === undefined) {
           const of = (rejected: 'true' | 'false'): Histogram =>
-            name === undefined ? steps.of(operation, rejected, step) : plugins.of(name, operation, rejected, step);
+            name === undefined
+              ? both(steps.of(operation, rejected, step), shares.of(operation, rejected, step))
+              : plugins.of(name, operation, rejected, step);
           // What never happened is not told of.
           known.set(
             operation,
@@ -80,6 +91,15 @@ export function admissionMetrics(registry: MetricsRegistry, clock: Clock): Admis
         tell(operation, startMs, false);
         return undefined;
       };
+    },
+  };
+}
+
+function both(one: Histogram, other: Histogram): Histogram {
+  return {
+    observe(value) {
+      one.observe(value);
+      other.observe(value);
     },
   };
 }

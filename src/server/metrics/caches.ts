@@ -1,7 +1,81 @@
 // Owns what is told of the watch caches and of what is stored, read from them when somebody asks.
-import type { MetricsRegistry } from '../../base/metrics.ts';
+import type { Histogram, MetricsRegistry } from '../../base/metrics.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Catalog, Collection } from '../served/served.ts';
+
+const waitBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3];
+const loadBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
+const dispatchBuckets = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+export interface ReadMetrics {
+  /** How long a read waited for the cache to be as fresh as it must be; 0: it was. */
+  waited(collection: Collection, seconds: number): void;
+}
+
+export function readMetrics(registry: MetricsRegistry): ReadMetrics {
+  const waits = registry.histograms(
+    'apiserver_watch_cache_read_wait_seconds',
+    'How long reads waited for the cache to be fresh.',
+    ['group', 'resource'],
+    waitBuckets,
+  );
+  const known = new WeakMap<Collection, Histogram>();
+  return {
+    waited(collection, seconds) {
+      let mine = known.get(collection);
+      if (mine === undefined) {
+        const { group, plural } = collection.storage;
+        known.set(collection, (mine = waits.of(group, plural)));
+      }
+      mine.observe(seconds);
+    },
+  };
+}
+
+/** What the way from the store to the caches tells of itself, by the prefix of the collection. */
+export interface FeedMetrics {
+  loaded(prefix: string, seconds: number): void;
+  /** From the store's telling to the cache, and from there to all who watch. */
+  dispatched(prefix: string, toCache: number, toWatchers: number): void;
+}
+
+export function feedMetrics(
+  registry: MetricsRegistry,
+  kindOf: (prefix: string) => readonly [string, string],
+): FeedMetrics {
+  const loads = registry.histograms(
+    'apiserver_watch_cache_initialization_duration_seconds',
+    'How long reading all anew took.',
+    ['group', 'resource'],
+    loadBuckets,
+  );
+  const stages = registry.histograms(
+    'apiserver_watch_events_dispatch_duration_seconds',
+    'How long changes took from the store to those who watch.',
+    ['group', 'resource', 'stage'],
+    dispatchBuckets,
+  );
+  interface Stages {
+    readonly toCache: Histogram;
+    readonly toWatchers: Histogram;
+    readonly total: Histogram;
+  }
+  const known = new Map<string, Stages>();
+  return {
+    loaded: (prefix, seconds) => loads.of(...kindOf(prefix)).observe(seconds),
+    dispatched(prefix, toCache, toWatchers) {
+      let mine = known.get(prefix);
+      if (mine === undefined) {
+        const of = (stage: string): Histogram => stages.of(...kindOf(prefix), stage);
+        mine = { toCache: of('storage_to_cache'), toWatchers: of('cache_to_watcher'), total: of('total') };
+        known.set(prefix, mine);
+      }
+      mine.toCache.observe(toCache);
+      mine.toWatchers.observe(toWatchers);
+      mine.total.observe(toCache + toWatchers);
+    },
+  };
+}
 
 export function cacheMetrics(registry: MetricsRegistry, catalog: Catalog): void {
   const each = (name: string, kind: 'counter' | 'gauge', help: string, value: (cache: WatchCache) => number): void =>

@@ -79,6 +79,12 @@ export function processMetrics({ registry, clock, featureGates }: ProcessMetrics
       return undefined;
     }
   });
+  observed('process_network_receive_bytes_total', 'counter', 'Bytes that the host received, over IP.', () =>
+    ofNetwork('InOctets'),
+  );
+  observed('process_network_transmit_bytes_total', 'counter', 'Bytes that the host sent, over IP.', () =>
+    ofNetwork('OutOctets'),
+  );
   observed('process_max_fds', 'gauge', 'Files that may be open.', () =>
     ofProc('/proc/self/limits', /^Max open files +(\d+)/m),
   );
@@ -89,6 +95,20 @@ function ofProc(file: string, pattern: RegExp): number | undefined {
   try {
     const found = pattern.exec(readFileSync(file, 'utf8'));
     return found === null ? undefined : Number(found[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Two lines a protocol: the names, and the figures in the same order. */
+function ofNetwork(name: string): number | undefined {
+  try {
+    const lines = readFileSync('/proc/self/net/netstat', 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('IpExt:'))
+      .map((line) => line.split(' '));
+    const value = lines[1]?.[lines[0]?.indexOf(name) ?? -1];
+    return value === undefined ? undefined : Number(value);
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@ import type { Counter, Gauge, Histogram, MetricsRegistry } from '../../base/metr
 import type { Clock } from '../../base/clock.ts';
 import type { Watcher } from '../pipeline.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
-import type { Catalog } from '../served/served.ts';
+import type { Catalog, Served } from '../served/served.ts';
 import { isTunnel } from '../stages/limit.ts';
 
 export const secondsBuckets: readonly number[] = [
@@ -54,6 +54,15 @@ interface Children {
   size: Histogram | undefined;
   body: Histogram | undefined;
   long: Gauge | undefined;
+  consistent: Counter | undefined;
+  own: Counter | undefined;
+}
+
+interface ListCounters {
+  readonly lists: Counter;
+  readonly fetched: Counter;
+  readonly evaluated: Counter;
+  readonly returned: Counter;
 }
 
 export interface RequestMetricsOptions {
@@ -112,6 +121,17 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     'resource',
     'storage',
   ]);
+  const fetched = registry.counters('apiserver_storage_list_fetched_objects_total', 'Objects looked at for lists.', [
+    'group',
+    'index',
+    'resource',
+    'storage',
+  ]);
+  const evaluated = registry.counters(
+    'apiserver_storage_list_evaluated_objects_total',
+    'Objects tested by selectors for lists.',
+    ['group', 'resource', 'storage'],
+  );
   const returned = registry.counters('apiserver_storage_list_returned_objects_total', 'Objects of lists.', [
     'group',
     'resource',
@@ -128,6 +148,25 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     'Deprecated APIs that somebody has asked for.',
     ['group', 'removed_release', 'resource', 'subresource', 'version'],
   );
+  const terminations = registry.counters(
+    'apiserver_request_terminations_total',
+    'Requests that the server ended itself: too many, or too slow.',
+    ['code', ...shape],
+  );
+  const late = registry.counters(
+    'apiserver_request_post_timeout_total',
+    'Requests that went on after their client was told that they took too long, by how they ended.',
+    ['source', 'status'],
+  );
+  const aborts = registry.counters(
+    'apiserver_request_aborts_total',
+    'Answers that were broken off.',
+    shape.filter((label) => label !== 'component'),
+  );
+  const initial = registry.counters('apiserver_init_events_total', 'Objects that watches began with.', [
+    'group',
+    'resource',
+  ]);
   const events = registry.counters('apiserver_watch_events_total', 'Events sent to watchers.', [
     'group',
     'resource',
@@ -140,9 +179,11 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
     eventBuckets,
   );
   const known = new Map<string, Children>();
+  const knownLists = new WeakMap<Served['resource'], ListCounters>();
   /** What finished requests meant, for those whose answer is measured once it is sent. */
   const told = new WeakMap<ApiRequest, Meaning>();
   const counted = new WeakMap<ApiRequest, Gauge>();
+  const overdue = new Set<ApiRequest>();
 
   function meaningOf({ info, query, headers }: ApiRequest): Meaning {
     const served = info.isResource ? catalog.find(info.group, info.version, info.resource) : undefined;
@@ -187,10 +228,27 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
         size: undefined,
         body: undefined,
         long: undefined,
+        consistent: undefined,
+        own: undefined,
       };
       if (known.size < maxRemembered) known.set(key, children);
     }
     return children;
+  }
+
+  function listsOf(resource: Served['resource']): ListCounters {
+    let mine = knownLists.get(resource);
+    if (mine === undefined) {
+      const { group, plural } = resource;
+      mine = {
+        lists: lists.of(group, '', plural, 'watchcache'),
+        fetched: fetched.of(group, '', plural, 'watchcache'),
+        evaluated: evaluated.of(group, plural, 'watchcache'),
+        returned: returned.of(group, plural, 'watchcache'),
+      };
+      knownLists.set(resource, mine);
+    }
+    return mine;
   }
 
   function count(meaning: Meaning, children: Children, code: number): void {
@@ -217,6 +275,9 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
       if (meaning.verb === 'GET' || meaning.verb === 'LIST') told.set(request, meaning);
       const children = childrenOf(meaning);
       const code = codeOf(answer);
+      if (code === 429) terminations.of('429', ...shapeOf(meaning)).inc();
+      if (overdue.size > 0 && overdue.delete(request))
+        late.of('timeout-handler', code < 500 || request.signal.aborted ? 'ok' : 'error').inc();
       const tell = (): void => {
         count(meaning, children, code);
         const seconds = (clock.now() - request.arrivedMs) / 1000;
@@ -225,16 +286,23 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
         if (validating.has(meaning.verb) && meaning.resource !== '')
           validations.of(fieldValidationOf(request)).observe(seconds);
       };
-      if (meaning.verb === 'LIST' && code === 200 && (request.query.get('resourceVersion') ?? '') === '')
-        consistent.of('false', meaning.group, meaning.resource, 'true').inc();
-      if (request.user.name === 'system:apiserver')
-        own.of(meaning.group, meaning.resource, meaning.subresource, meaning.verb).inc();
+      if (meaning.verb === 'LIST' && code === 200 && (request.query.get('resourceVersion') ?? '') === '') {
+        children.consistent ??= consistent.of('false', meaning.group, meaning.resource, 'true');
+        children.consistent.inc();
+      }
+      if (request.user.name === 'system:apiserver') {
+        children.own ??= own.of(meaning.group, meaning.resource, meaning.subresource, meaning.verb);
+        children.own.inc();
+      }
       if ('served' in answer && answer.served?.resource.deprecated !== undefined)
         deprecated.of(meaning.group, '', meaning.resource, meaning.subresource, meaning.version).set(1);
-      if (answer.type === 'list') {
-        const { group, plural } = answer.served.resource;
-        lists.of(group, '', plural, 'watchcache').inc();
-        returned.of(group, plural, 'watchcache').inc(answer.list.entries.length);
+      if (answer.type === 'list' && answer.served.collection !== undefined) {
+        const mine = listsOf(answer.served.resource);
+        const { entries, looked = entries.length, tested = false } = answer.list;
+        mine.lists.inc();
+        mine.fetched.inc(looked);
+        mine.evaluated.inc(tested ? looked : 0);
+        mine.returned.inc(entries.length);
       }
       const length = Number(request.headers['content-length'] ?? Number.NaN);
       if (length > 0 && writing.has(meaning.verb) && meaning.resource !== '') {
@@ -242,6 +310,10 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
         children.body.observe(length);
       }
       if (answer.type !== 'watch') return tell();
+      if (answer.run.initialCount > 0) {
+        const { group, plural } = answer.served.resource;
+        initial.of(group, plural).inc(answer.run.initialCount);
+      }
       const underWayToo = (children.long ??= long.of(...shapeOf(meaning)));
       underWayToo.add(1);
       answer.run.onEnd(() => {
@@ -249,6 +321,11 @@ export function requestMetrics({ registry, catalog, clock }: RequestMetricsOptio
         tell();
       });
     },
+    timedOut(request) {
+      terminations.of('504', ...shapeOf(meaningOf(request))).inc();
+      overdue.add(request);
+    },
+    aborted: (request) => aborts.of(...shapeOf(meaningOf(request)).slice(1)).inc(),
     sent(request, bytes) {
       const { verb } = request.info;
       if (verb !== 'get' && verb !== 'list') return;

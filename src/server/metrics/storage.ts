@@ -15,17 +15,23 @@ export interface StoreMetricsOptions {
   }>;
 }
 
+const leaseBuckets = [10, 50, 100, 500, 1000, 2500, 5000];
+
 type Operation = 'get' | 'list' | 'create' | 'update' | 'delete' | 'watch' | 'compact' | 'grantLease';
 
 interface Children {
   readonly duration: Histogram;
   readonly total: Counter;
+  readonly list: Histogram | undefined;
 }
 
 export interface MeasuredStore {
   readonly store: Store;
   /** Asks the store for what is only told when asked. */
   refresh(): Promise<void>;
+  /** A lease of so many objects takes no more. */
+  leaseFull(objects: number): void;
+  kindOf(key: string): readonly [group: string, resource: string];
 }
 
 export function measuredStore(store: Store, { registry, clock, collections }: StoreMetricsOptions): MeasuredStore {
@@ -45,6 +51,13 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
   const size = registry.gauges('apiserver_storage_size_bytes', 'Bytes that the store takes on disk.', [
     'storage_cluster_id',
   ]);
+  const lists = registry.histograms(
+    'apiserver_storage_list_duration_seconds',
+    'How long the store took to list a kind.',
+    ['group', 'resource', 'streamed'],
+    secondsBuckets,
+  );
+  const leases = registry.histogram('etcd_lease_object_counts', 'Objects that share a lease.', leaseBuckets);
   const known = new Map<string, readonly [group: string, resource: string]>();
   const children = new Map<string, Children>();
 
@@ -54,7 +67,9 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
     const found = known.get(short) ?? known.get(`${short}${three[3]}/`);
     if (found !== undefined) return found;
     for (const { prefix, storage } of collections()) known.set(prefix, [storage.group, storage.plural]);
-    return known.get(short) ?? known.get(`${short}${three[3]}/`) ?? ['', ''];
+    // A custom kind's objects are read before it is served.
+    const custom = three[2]?.includes('.') === true && three[3] ? ([three[2], three[3]] as const) : (['', ''] as const);
+    return known.get(short) ?? known.get(`${short}${three[3]}/`) ?? custom;
   }
 
   async function measured<T>(operation: Operation, key: string, work: () => Promise<T>): Promise<T> {
@@ -62,7 +77,11 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
     const name = `${group}/${operation}/${resource}`;
     let mine = children.get(name);
     if (mine === undefined) {
-      mine = { duration: durations.of(group, operation, resource), total: totals.of(group, operation, resource) };
+      mine = {
+        duration: durations.of(group, operation, resource),
+        total: totals.of(group, operation, resource),
+        list: operation === 'list' && resource !== '' ? lists.of(group, resource, 'false') : undefined,
+      };
       children.set(name, mine);
     }
     const startMs = clock.monotonic();
@@ -72,7 +91,9 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
       errors.of(group, operation, resource).inc();
       throw error;
     } finally {
-      mine.duration.observe((clock.monotonic() - startMs) / 1000);
+      const seconds = (clock.monotonic() - startMs) / 1000;
+      mine.duration.observe(seconds);
+      mine.list?.observe(seconds);
       mine.total.inc();
     }
   }
@@ -88,6 +109,8 @@ export function measuredStore(store: Store, { registry, clock, collections }: St
   };
   return {
     store: measuring,
+    kindOf,
+    leaseFull: (objects) => leases.observe(objects),
     async refresh() {
       // A store that is away has no size to tell; that it is away is told elsewhere.
       const status = await store.status().catch(() => undefined);

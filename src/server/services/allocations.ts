@@ -69,6 +69,11 @@ export class Allocations {
     return this.#pick(range.size, offset, (at) => range.at(at));
   }
 
+  /** The cluster addresses that the services have. */
+  *addresses(): Iterable<string> {
+    for (const claim of this.#taken.keys()) if (!claim.startsWith('port ')) yield claim;
+  }
+
   /** The ports that the services have, in whatever range. */
   *ports(): Iterable<number> {
     for (const claim of this.#taken.keys()) if (claim.startsWith('port ')) yield Number(claim.slice(5));

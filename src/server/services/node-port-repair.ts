@@ -18,6 +18,8 @@ export interface NodePortRepair {
   readonly fresh: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told of each pass that failed. */
+  readonly onError?: () => void;
 }
 
 const everyMs = 180_000;
@@ -32,6 +34,7 @@ export async function keepNodePortsRight(repair: NodePortRepair, signal: AbortSi
       await repairPorts(repair, suspected);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
+      repair.onError?.();
       log.warn('the record of node ports was not checked', { error });
     }
     await sleep(clock, everyMs, signal).catch((error: unknown) => {

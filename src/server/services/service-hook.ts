@@ -15,6 +15,7 @@ import type { Attempt, Together } from '../storage/together.ts';
 import type { StoreHook, Taken } from '../store-hook.ts';
 import { timeText } from '../verbs/metadata.ts';
 import type { Allocations } from './allocations.ts';
+import type { ServiceMetrics } from '../metrics/services.ts';
 import type { IpRange } from './ip-range.ts';
 import { addressObject, ipsOf, portsOf } from './plan-repair.ts';
 import type { NodePortLedger, PortRange } from './node-port-ledger.ts';
@@ -34,6 +35,7 @@ export interface ServiceHookDeps {
   readonly ledger: NodePortLedger;
   /** Of IPAddress objects. */
   readonly addresses: Collection;
+  readonly metrics?: ServiceMetrics;
 }
 
 type ServiceObject = KubeObject & Service;
@@ -58,7 +60,7 @@ class Refused extends Error {
 }
 
 export function serviceHook(deps: ServiceHookDeps): StoreHook {
-  const { allocations, ranges, nodePorts, store, addresses, ledger } = deps;
+  const { allocations, ranges, nodePorts, store, addresses, ledger, clock, metrics } = deps;
 
   const families = [...new Set(ranges.map(({ family }) => family))];
 
@@ -78,19 +80,26 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     for (const [at, family] of spec.ipFamilies!.entries()) {
       if (at < first) continue;
       const wanted = given[at] ?? '';
-      ips[at] = wanted === '' ? newIp(rangesOf(family as Family), draft) : chosenIp(wanted, spec, draft, dryRun);
+      const ranged = rangesOf(family as Family);
+      ips[at] = wanted === '' ? newIp(ranged, draft, dryRun) : chosenIp(wanted, spec, draft, dryRun);
     }
     spec.clusterIPs = ips;
     if (ips[0]) spec.clusterIP = ips[0];
   }
 
-  function newIp(from: readonly IpRange[], draft: Draft): string {
+  function newIp(from: readonly IpRange[], draft: Draft, dryRun: boolean): string {
+    const startMs = clock.monotonic();
     const start = randomInteger(deps.random, Math.max(from.length, 1));
     for (let step = 0; step < from.length; step++) {
-      const ip = allocations.freeIp(from[(start + step) % from.length]!);
-      if (ip === undefined) continue;
+      const range = from[(start + step) % from.length]!;
+      const ip = allocations.freeIp(range);
+      if (ip === undefined) {
+        if (!dryRun) metrics?.address(range.cidr, 'dynamic', undefined);
+        continue;
+      }
       claim(ip, draft);
       draft.ips.push(ip);
+      if (!dryRun) metrics?.address(range.cidr, 'dynamic', (clock.monotonic() - startMs) / 1000);
       return ip;
     }
     throw statusError('InternalError', 'failed to allocate a serviceIP: range is full');
@@ -101,15 +110,22 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
       const detail = `failed to allocate IP ${ip}: ${why}`;
       throw new Refused(fieldError.invalid('spec.clusterIPs', spec.clusterIPs, detail));
     };
+    const startMs = clock.monotonic();
     const allowed = rangesOf(familyOf(ip));
-    if (!allowed.some((range) => range.contains(ip)))
+    const range = allowed.find((one) => one.contains(ip));
+    if (range === undefined)
       refuse(
         `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${allowed.map(({ cidr }) => cidr).join(', ')}`,
       );
-    if (allocations.isTaken(ip) && !dryRun) refuse('provided IP is already allocated');
+    const cidr = range?.cidr ?? '';
+    if (allocations.isTaken(ip) && !dryRun) {
+      metrics?.address(cidr, 'static', undefined);
+      refuse('provided IP is already allocated');
+    }
     draft.named.set(ip, refuse);
     claim(ip, draft);
     draft.ips.push(ip);
+    if (!dryRun) metrics?.address(cidr, 'static', (clock.monotonic() - startMs) / 1000);
     return ip;
   }
 
@@ -141,7 +157,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
       // One number serves TCP and UDP of the same port.
       const wanted =
         port.nodePort || known || spec.ports!.find((other) => other.port === port.port && other.nodePort)?.nodePort;
-      if (!wanted || (isUpdate && !port.nodePort)) port.nodePort = newPort(draft);
+      if (!wanted || (isUpdate && !port.nodePort)) port.nodePort = newPort(draft, dryRun);
       else {
         if (known !== wanted && !(isUpdate && mine.has(`port ${wanted}`))) takePort(wanted, at, draft, dryRun);
         port.nodePort = wanted;
@@ -159,22 +175,27 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     if (!dryRun && (port < nodePorts.from || port > nodePorts.to))
       refuse(`provided port is not in the valid range. The range of valid ports is ${nodePorts.from}-${nodePorts.to}`);
     const name = `port ${port}`;
-    if (draft.claims.includes(name) || allocations.isTaken(name)) refuse('provided port is already allocated');
+    if (draft.claims.includes(name) || allocations.isTaken(name)) {
+      if (!dryRun) metrics?.port('static', false);
+      refuse('provided port is already allocated');
+    }
     draft.named.set(name, refuse);
     claimPort(port, draft);
+    if (!dryRun) metrics?.port('static', true);
   }
 
-  function newPort(draft: Draft): number {
+  function newPort(draft: Draft, dryRun: boolean): number {
     const port = allocations.freePort(nodePorts.from, nodePorts.to, (one) => ledger.has(one));
+    if (!dryRun) metrics?.port('dynamic', port !== undefined);
     if (port === undefined) throw statusError('InternalError', 'failed to allocate a nodePort: range is full');
     claimPort(port, draft);
     return port;
   }
 
-  function assignHealthPort(spec: ServiceSpec, draft: Draft, held: ReadonlySet<string>): void {
+  function assignHealthPort(spec: ServiceSpec, draft: Draft, held: ReadonlySet<string>, dryRun: boolean): void {
     if (spec.type !== 'LoadBalancer' || spec.externalTrafficPolicy !== 'Local') return;
     if (!spec.healthCheckNodePort) {
-      spec.healthCheckNodePort = newPort(draft);
+      spec.healthCheckNodePort = newPort(draft, dryRun);
       return;
     }
     const wanted = `port ${spec.healthCheckNodePort}`;
@@ -183,9 +204,13 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
     const refuse = (why: string): never => {
       throw statusError('InternalError', `failed to allocate requested HealthCheck NodePort ${port}: ${why}`);
     };
-    if (allocations.isTaken(wanted)) refuse('provided port is already allocated');
+    if (allocations.isTaken(wanted)) {
+      if (!dryRun) metrics?.port('static', false);
+      refuse('provided port is already allocated');
+    }
     draft.named.set(wanted, refuse);
     claimPort(port, draft);
+    if (!dryRun) metrics?.port('static', true);
   }
 
   async function assign(
@@ -206,7 +231,7 @@ export function serviceHook(deps: ServiceHookDeps): StoreHook {
       if (wrong.length > 0) throw invalid(kind, service.metadata.name ?? '', wrong);
       if (spec.type !== 'ExternalName') assignIps(spec, before, draft, dryRun);
       assignPorts(spec, draft, prev !== undefined, held, dryRun);
-      assignHealthPort(spec, draft, held);
+      assignHealthPort(spec, draft, held, dryRun);
     } catch (error) {
       allocations.settle(draft.claims);
       throw asInvalid(error, service);

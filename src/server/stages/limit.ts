@@ -10,6 +10,8 @@ export interface Limit {
   readonly watcher: Watcher;
   /** What it is doing now, for people. */
   readonly debug?: PathHandler;
+  /** Called before metrics are told. */
+  beforeScrape?(): void;
   /** What it does between requests. */
   run?(signal: AbortSignal): Promise<void>;
 }

@@ -56,6 +56,8 @@ export interface ObjectsOptions {
   readonly clock: Clock;
   /** Whether a stored value is to be written anew although the object stays as it is (its encryption key has changed). */
   readonly stale?: (key: string) => Promise<boolean>;
+  /** Told how many objects share a lease. */
+  readonly onLeaseFull?: (keys: number) => void;
 }
 
 const maxAttempts = 100;
@@ -68,8 +70,8 @@ interface Write {
   readonly again: boolean;
 }
 
-export function objects({ store, feed, exclusive, clock, stale }: ObjectsOptions): Objects {
-  const leases = leasePool(store, clock);
+export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: ObjectsOptions): Objects {
+  const leases = leasePool(store, clock, { ...(onLeaseFull && { onFull: onLeaseFull }) });
   const current = exclusive ? undefined : freshness({ store, feed, clock });
 
   function entryOf(collection: Collection, kv: KeyValue): Entry {

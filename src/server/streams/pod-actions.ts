@@ -6,6 +6,7 @@ import { badRequest, notFound, statusError } from '../../api/status-error.ts';
 import type { UpgradeTarget } from '../../wire/streams/upgrade.ts';
 import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
+import { queryFlag } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { admitConnect } from './connect-admission.ts';
@@ -109,6 +110,7 @@ async function log(parts: Parts, request: ApiRequest, kubelets: Kubelets): Promi
   // A pod that nobody runs has said nothing yet.
   if (nodeName === '')
     return { type: 'stream', code: 204, headers: {}, body: Readable.from([]) as AsyncIterable<Uint8Array> };
+  parts.onPodLog?.(queryFlag(request.query.get('insecureSkipTLSVerifyBackend')));
   const target = kubeletTarget(findKubelet(parts, kubelets, nodeName), kubelets.dial, path);
   const answer = await reached(askBackend(target, 'GET', {}, undefined, request.signal), target);
   if (answer.code < 200 || answer.code > 206) throw await refusal(answer, request.info.name);

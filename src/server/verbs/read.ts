@@ -45,7 +45,11 @@ function wholeNumber(query: URLSearchParams, name: string): number {
 }
 
 async function waitFor(parts: Parts, collection: Collection, revision: number): Promise<void> {
-  if (collection.cache.revision >= revision) return;
+  if (collection.cache.revision >= revision) {
+    parts.reads?.waited(collection, 0);
+    return;
+  }
+  const startMs = parts.clock.monotonic();
   let timer: { cancel(): void } | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = parts.clock.after(3_000, () =>
@@ -61,6 +65,7 @@ async function waitFor(parts: Parts, collection: Collection, revision: number): 
     await Promise.race([parts.objects.reached(revision), late]);
   } finally {
     timer?.cancel();
+    parts.reads?.waited(collection, (parts.clock.monotonic() - startMs) / 1000);
   }
 }
 
@@ -105,7 +110,15 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   const now = (): ApiAnswer => answer(fromCache(collection, selection, '', Math.max(0, limit)));
   if (revision !== undefined) return waitFor(parts, collection, revision).then(now);
   const fresh = parts.objects.fresh();
-  return fresh === undefined ? now() : fresh.then(now);
+  if (fresh === undefined) {
+    parts.reads?.waited(collection, 0);
+    return now();
+  }
+  const startMs = parts.clock.monotonic();
+  return fresh.then(() => {
+    parts.reads?.waited(collection, (parts.clock.monotonic() - startMs) / 1000);
+    return now();
+  });
 }
 
 /** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
@@ -151,8 +164,11 @@ const listOptions = { group: 'meta.k8s.io', kind: 'ListOptions' };
 function fromCache(collection: Collection, selection: Selection, after: string, limit: number): ListAnswer {
   const { scope, matches, label } = selection;
   const revision = collection.cache.revision;
-  if (limit === 0 && after === '')
-    return page(revision, collection.cache.select(scope, matches, label), false, undefined);
+  if (limit === 0 && after === '') {
+    const seen = { looked: 0 };
+    const answer = page(revision, collection.cache.select(scope, matches, label, seen), false, undefined);
+    return matches === undefined ? answer : { ...answer, looked: seen.looked, tested: true };
+  }
   if (matches === undefined && (scope.type === 'all' || scope.type === 'namespace')) {
     const { entries, rest } = collection.cache.part(scope, after, limit);
     return page(revision, entries, rest > 0, rest);
@@ -160,7 +176,9 @@ function fromCache(collection: Collection, selection: Selection, after: string, 
   const entries: Entry[] = [];
   let more = false;
   let rest = 0;
+  let looked = 0;
   for (const entry of collection.cache.list(scope, after)) {
+    looked++;
     if (limit > 0 && entries.length === limit) {
       more = true;
       if (matches !== undefined) {
@@ -173,7 +191,8 @@ function fromCache(collection: Collection, selection: Selection, after: string, 
     if (matches === undefined || matches(entry)) entries.push(entry);
   }
   if (more && matches !== undefined && !hasMore(collection, scope, entries.at(-1)!.key, matches)) more = false;
-  return page(revision, entries, more, matches === undefined ? rest : undefined);
+  const answer = page(revision, entries, more, matches === undefined ? rest : undefined);
+  return { ...answer, looked, tested: matches !== undefined };
 }
 
 function hasMore(

@@ -5,6 +5,7 @@ import type { Frozen, KubeObject } from '../../../api/meta.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
 import type { Parts } from '../../parts.ts';
+import type { PodSecurityMetrics } from '../../metrics/pod-security.ts';
 import type { PodView } from './controls.ts';
 import { isSame, readPolicy, shown, strictness, violations } from './policy.ts';
 import type { LevelVersion, Policy } from './policy.ts';
@@ -52,7 +53,10 @@ function viewOf(pod: Template): PodView {
 const mostPods = 3000;
 const mostWarnings = 20;
 
-export function podSecurity({ defaults, exemptions }: PodSecurityConfig): AdmissionPlugin {
+export function podSecurity(
+  { defaults, exemptions }: PodSecurityConfig,
+  metrics?: PodSecurityMetrics,
+): AdmissionPlugin {
   const policyOf = (parts: Parts, namespace: string): Policy => {
     const labels = parts.catalog.cache('', 'namespaces').get(namespace)?.object.metadata.labels;
     return readPolicy(labels, defaults).policy;
@@ -69,20 +73,29 @@ export function podSecurity({ defaults, exemptions }: PodSecurityConfig): Admiss
   function judge(request: AdmissionRequest, policy: Policy, template: Template, enforced: boolean, what: string): void {
     if (isExempt(request, template.spec?.runtimeClassName)) {
       annotate(request, 'pod-security.kubernetes.io/exempt', 'namespace, user or runtimeClass');
+      metrics?.exempted(request);
       return;
     }
     const pod = viewOf(template);
     const told = (wanted: LevelVersion, found: readonly string[]): string =>
       `${what}violate${what === '' ? 's' : ''} PodSecurity "${shown(wanted)}": ${found.join(', ')}`;
+    let refused: readonly string[] = [];
     if (enforced) {
       annotate(request, 'pod-security.kubernetes.io/enforce-policy', shown(policy.enforce));
-      const found = violations(policy.enforce, pod);
-      if (found.length > 0) throw forbidden({ group: '', plural: 'pods' }, request.name, told(policy.enforce, found));
+      refused = violations(policy.enforce, pod);
+      metrics?.judged(request, 'enforce', policy.enforce, refused.length === 0);
     }
     const noted = violations(policy.audit, pod);
-    if (noted.length > 0) annotate(request, 'pod-security.kubernetes.io/audit-violations', told(policy.audit, noted));
+    if (noted.length > 0) {
+      annotate(request, 'pod-security.kubernetes.io/audit-violations', told(policy.audit, noted));
+      metrics?.judged(request, 'audit', policy.audit, false);
+    }
+    if (refused.length > 0) throw forbidden({ group: '', plural: 'pods' }, request.name, told(policy.enforce, refused));
     const warned = violations(policy.warn, pod);
-    if (warned.length > 0) request.warn(told(policy.warn, warned));
+    if (warned.length > 0) {
+      request.warn(told(policy.warn, warned));
+      metrics?.judged(request, 'warn', policy.warn, false);
+    }
   }
 
   function judgeNamespace(request: AdmissionRequest, parts: Parts): void {

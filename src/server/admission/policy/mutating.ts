@@ -16,6 +16,8 @@ import { applyAllDefaults } from '../../verbs/decode.ts';
 import { schemaFor } from '../../verbs/field-managers.ts';
 import { backFrom } from '../../verbs/versions.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
+import type { CheckMetrics, ConditionMetrics } from '../../metrics/policies.ts';
+import { outcomeOf } from '../../metrics/policies.ts';
 import { reinvocationOf } from '../reinvocation.ts';
 import { seenAs, variablesFor, viewedAs } from './context.ts';
 import { Budget, compileConditions, compileVariables, conditionsHold, isExpressionError } from './evaluation.ts';
@@ -87,7 +89,11 @@ export function replaceContents(object: KubeObject, next: KubeObject): void {
   for (const [key, value] of Object.entries(structuredClone(next))) target[key] = value;
 }
 
-export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): AdmissionPlugin {
+export function mutatingAdmissionPolicy(
+  authorizers: readonly Authorizer[],
+  checks?: CheckMetrics,
+  conditions?: ConditionMetrics,
+): AdmissionPlugin {
   const policies = policyRegistry<MutatingAdmissionPolicy, Compiled>(
     { policies: 'mutatingadmissionpolicies', bindings: 'mutatingadmissionpolicybindings' },
     compile,
@@ -103,19 +109,25 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
     );
   }
 
+  /** Answers whether the policy was about the request. */
   async function mutate(
     request: AdmissionRequest,
     as: Served,
     parts: Parts,
+    name: string,
     program: Compiled,
     param: Frozen<KubeObject> | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const budget = new Budget();
     const fresh = (viewed: AdmissionRequest) => {
       const base = variablesFor(viewed, as, parts, authorizers);
       return (name: string) => (name === 'params' ? fromJson(param ?? null) : base(name));
     };
-    if (!conditionsHold(program.conditions, fresh(await viewedAs(as, request)), budget)) return;
+    if (program.conditions.length > 0) {
+      const base = fresh(await viewedAs(as, request));
+      const hold = (): boolean => conditionsHold(program.conditions, base, budget);
+      if (!(conditions === undefined ? hold() : conditions.measured(name, request.operation, hold))) return false;
+    }
     for (const change of program.changes) {
       // Each mutation sees what the one before it made.
       const viewed = await viewedAs(as, request);
@@ -130,6 +142,7 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
         if (!(error instanceof NoChange)) throw error;
       }
     }
+    return true;
   }
 
   async function run(request: AdmissionRequest, parts: Parts, policy: BoundPolicy<Compiled>): Promise<void> {
@@ -163,14 +176,20 @@ export function mutatingAdmissionPolicy(authorizers: readonly Authorizer[]): Adm
         if (!policy.ignoresErrors) throw forbidden(request.served.resource, request.name, error.message);
         continue;
       }
+      const mayBeWanted = program.reinvoked && !reinvocation.isSecond;
+      // A policy that changes the object sees it again, too: upstream asks for the second round after noting the policy.
+      const before = mayBeWanted ? JSON.stringify(request.object) : '';
       for (const param of params) {
+        const startMs = checks?.now() ?? 0;
         try {
-          await mutate(request, as, parts, program, param);
+          if (!(await mutate(request, as, parts, policy.name, program, param))) continue;
+          if (mayBeWanted) reinvocation.leftText(id, before);
+          checks?.told(policy.name, binding.name, 'no_error', startMs);
         } catch (error) {
+          checks?.told(policy.name, binding.name, outcomeOf((error as Error).message), startMs);
           problem(error, binding.name);
         }
       }
-      if (program.reinvoked && !reinvocation.isSecond) reinvocation.left(id, request.object);
     }
   }
 

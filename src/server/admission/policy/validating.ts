@@ -10,7 +10,8 @@ import type { Authorizer } from '../../authz/authorizer.ts';
 import type { Parts } from '../../parts.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
-import type { MetricsRegistry } from '../../../base/metrics.ts';
+import type { CheckMetrics, ConditionMetrics } from '../../metrics/policies.ts';
+import { outcomeOf } from '../../metrics/policies.ts';
 import { variablesFor, viewedAs } from './context.ts';
 import type { Variables } from './context.ts';
 import { Budget, compileConditions, compileVariables, conditionsHold, isExpressionError } from './evaluation.ts';
@@ -73,16 +74,12 @@ const maxMessage = 5 * 1024;
 
 export function validatingAdmissionPolicy(
   authorizers: readonly Authorizer[],
-  metrics?: MetricsRegistry,
+  checks?: CheckMetrics,
+  conditions?: ConditionMetrics,
 ): AdmissionPlugin {
   const policies = policyRegistry<ValidatingAdmissionPolicy, Compiled>(
     { policies: 'validatingadmissionpolicies', bindings: 'validatingadmissionpolicybindings' },
     compile,
-  );
-  const checks = metrics?.counters(
-    'apiserver_validating_admission_policy_check_total',
-    'Checks of validating admission policies, by policy, binding, action taken and state.',
-    ['policy', 'policy_binding', 'enforcement_action', 'error_type'],
   );
 
   /** Throws the refusal; warns and notes as the binding's actions say. */
@@ -92,9 +89,10 @@ export function validatingAdmissionPolicy(
     binding: string,
     actions: readonly string[],
     { message, reason }: Refusal,
+    startMs: number,
   ): void {
     const text = `ValidatingAdmissionPolicy '${policy}' with binding '${binding}' denied request: ${message}`;
-    for (const action of actions) checks?.of(policy, binding, action.toLowerCase(), 'no_error').inc();
+    for (const action of actions) checks?.told(policy, binding, outcomeOf(message), startMs, action.toLowerCase());
     if (actions.includes('Warn'))
       request.warn(`Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${binding}': ${message}`);
     if (actions.includes('Audit'))
@@ -114,13 +112,19 @@ export function validatingAdmissionPolicy(
     binding: BoundPolicy<Compiled>['bindings'][number],
   ): void {
     const budget = new Budget();
+    const startMs = checks?.now() ?? 0;
     const actions = binding.spec.validationActions ?? ['Deny'];
     const failed = (error: Error): void => {
-      if (!policy.ignoresErrors)
-        conclude(request, policy.name, binding.name, actions, { message: error.message, reason: undefined });
+      if (policy.ignoresErrors) checks?.told(policy.name, binding.name, outcomeOf(error.message), startMs, 'allow');
+      else
+        conclude(request, policy.name, binding.name, actions, { message: error.message, reason: undefined }, startMs);
     };
     try {
-      if (!conditionsHold(program.conditions, base, budget)) return;
+      const hold = (): boolean => conditionsHold(program.conditions, base, budget);
+      const isAbout =
+        program.conditions.length === 0 ||
+        (conditions === undefined ? hold() : conditions.measured(policy.name, request.operation, hold));
+      if (!isAbout) return;
     } catch (error) {
       if (!isExpressionError(error)) throw error;
       return failed(error);
@@ -129,10 +133,14 @@ export function validatingAdmissionPolicy(
     for (const validation of program.validations)
       try {
         if (budget.run(validation.program, variables) !== true)
-          conclude(request, policy.name, binding.name, actions, {
-            message: messageOf(validation, variables, budget),
-            reason: validation.reason,
-          });
+          conclude(
+            request,
+            policy.name,
+            binding.name,
+            actions,
+            { message: messageOf(validation, variables, budget), reason: validation.reason },
+            startMs,
+          );
       } catch (error) {
         if (!isExpressionError(error)) throw error;
         failed(new PolicyProblem(`expression '${validation.expression}' resulted in error: ${error.message}`));
@@ -152,10 +160,9 @@ export function validatingAdmissionPolicy(
     if (as === undefined) return;
     const problem = (why: string, binding = policy.bindings[0]!): void => {
       if (policy.ignoresErrors) return;
-      conclude(request, policy.name, binding.name, binding.spec.validationActions ?? ['Deny'], {
-        message: `failed to configure policy: ${why}`,
-        reason: undefined,
-      });
+      const actions = binding.spec.validationActions ?? ['Deny'];
+      const refusal = { message: `failed to configure policy: ${why}`, reason: undefined };
+      conclude(request, policy.name, binding.name, actions, refusal, checks?.now() ?? 0);
     };
     const { paramKind } = policy.spec;
     if (paramKind && !isParamKindKnown(parts, paramKind)) {

@@ -12,6 +12,7 @@ import { CalloutError } from '../../callout.ts';
 import type { Parts } from '../../parts.ts';
 import type { Served } from '../../served/served.ts';
 import { applyAllDefaults } from '../../verbs/decode.ts';
+import { conditionMetrics } from '../../metrics/policies.ts';
 import { backFrom } from '../../verbs/versions.ts';
 import { annotate } from '../admission.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts';
@@ -52,7 +53,13 @@ interface Caller {
 function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
   const { authorizers, callout, clock, metrics } = deps;
   const credentials = deps.credentials(type === 'admit' ? 'MutatingAdmissionWebhook' : 'ValidatingAdmissionWebhook');
-  const labels = ['name', 'type', 'operation', 'rejected'];
+  const labels = ['name', 'operation', 'rejected', 'type'];
+  const conditions = metrics && conditionMetrics(metrics, clock, 'webhook', type);
+  const requests = metrics?.counters(
+    'apiserver_admission_webhook_request_total',
+    'Calls of admission webhooks, by the code of the answer.',
+    ['code', ...labels],
+  );
   const durations = metrics?.histograms(
     'apiserver_admission_webhook_admission_duration_seconds',
     'Duration of calls of admission webhooks.',
@@ -62,7 +69,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
   const rejections = metrics?.counters(
     'apiserver_admission_webhook_rejection_count',
     'Refusals of admission webhooks.',
-    ['name', 'type', 'operation', 'error_type', 'rejection_code'],
+    ['error_type', 'name', 'operation', 'rejection_code', 'type'],
   );
   const failOpen = metrics?.counters(
     'apiserver_admission_webhook_fail_open_count',
@@ -73,7 +80,14 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
   function isAsked(hook: Hook, as: Served, request: AdmissionRequest, parts: Parts): boolean {
     if ('problem' in hook.conditions) throw new BadReview(hook.conditions.problem.message);
     if (hook.conditions.length === 0) return true;
-    return conditionsHold(hook.conditions, variablesFor(request, as, parts, authorizers), new Budget());
+    const { conditions: list } = hook;
+    const hold = (): boolean => conditionsHold(list, variablesFor(request, as, parts, authorizers), new Budget());
+    return conditions === undefined ? hold() : conditions.measured(hook.webhook.name, request.operation, hold);
+  }
+
+  function told(name: string, { operation }: AdmissionRequest, rejected: boolean, code: number, startMs: number): void {
+    durations?.of(name, operation, String(rejected), type).observe((clock.monotonic() - startMs) / 1000);
+    requests?.of(String(Math.min(code, 600)), name, operation, String(rejected), type).inc();
   }
 
   async function call(hook: Hook, as: Served, request: AdmissionRequest, parts: Parts): Promise<ReviewAnswer> {
@@ -87,7 +101,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
       body: reviewText(request, as, uid),
       timeoutMs: hook.timeoutMs,
     });
-    if (status < 200 || status > 299) throw new CalloutError(`the server answered with status ${status}`);
+    if (status < 200 || status > 299) throw new BadAnswer(`the server answered with status ${status}`, status);
     return readReview(body, uid, type === 'admit');
   }
 
@@ -112,21 +126,19 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
       const started = clock.monotonic();
       try {
         const answer = await call(hook, as, viewed, parts);
-        durations
-          ?.of(name, type, request.operation, String(!answer.allowed))
-          .observe((clock.monotonic() - started) / 1000);
+        const code = answer.allowed ? 200 : codeOf(answer);
+        told(name, request, !answer.allowed, code, started);
         for (const [key, value] of Object.entries(answer.auditAnnotations)) annotate(request, `${name}/${key}`, value);
         for (const text of answer.warnings) request.warn(text);
         if (!answer.allowed) {
-          rejections?.of(name, type, request.operation, 'no_error', String(answer.status?.code ?? 403)).inc();
+          rejections?.of('no_error', name, request.operation, String(Math.min(code, 600)), type).inc();
           throw denial(name, request, answer);
         }
         return { answer, as, viewed };
       } catch (error) {
         if (!(error instanceof CalloutError) && !(error instanceof BadReview)) throw error;
-        durations
-          ?.of(name, type, request.operation, String(!hook.ignoresErrors))
-          .observe((clock.monotonic() - started) / 1000);
+        const code = error instanceof BadAnswer ? error.status : 503;
+        told(name, request, !hook.ignoresErrors, code, started);
         if (hook.ignoresErrors) {
           failOpen?.of(name, type).inc();
           annotate(
@@ -136,7 +148,7 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
           );
           return undefined;
         }
-        rejections?.of(name, type, request.operation, 'calling_webhook_error', '0').inc();
+        rejections?.of('calling_webhook_error', name, request.operation, String(code), type).inc();
         const message = `failed calling webhook "${name}": ${error.message}`;
         throw statusError('InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
       }
@@ -147,7 +159,6 @@ function caller(deps: WebhookDeps, type: 'admit' | 'validating'): Caller {
 function denial(webhook: string, request: AdmissionRequest, { status }: ReviewAnswer): StatusError {
   const denied = `admission webhook "${webhook}" denied the request`;
   const why = status?.message || status?.reason;
-  const given = typeof status?.code === 'number' && status.code >= 400 && status.code < 600 ? status.code : 403;
   return new StatusError({
     apiVersion: 'v1',
     kind: 'Status',
@@ -156,8 +167,22 @@ function denial(webhook: string, request: AdmissionRequest, { status }: ReviewAn
     message: why === undefined || why === '' ? `${denied} without explanation` : `${denied}: ${String(why)}`,
     ...(typeof status?.reason === 'string' && status.reason !== '' && { reason: status.reason }),
     ...(typeof status?.details === 'object' && status.details !== null && { details: status.details }),
-    code: given,
+    code: codeOf({ status }),
   });
+}
+
+/** What the client is answered with when the webhook says no. */
+function codeOf({ status }: Pick<ReviewAnswer, 'status'>): number {
+  return typeof status?.code === 'number' && status.code >= 400 && status.code < 600 ? status.code : 403;
+}
+
+/** The webhook's server answered, but with an error of HTTP. */
+class BadAnswer extends CalloutError {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Webhooks do not judge the kinds that say which webhooks there are. */
