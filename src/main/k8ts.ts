@@ -1,4 +1,5 @@
 // The command `k8ts`: reads argv and the environment, loads the command's module only when it is asked for.
+import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from './user-error.ts';
 import { version } from './version.ts';
@@ -124,7 +125,11 @@ function program(): Command {
   return k8ts;
 }
 
+/** By how much of itself the heap may grow before garbage is looked for. V8 would let it treble: faster nowhere, larger everywhere. */
+const heapGrowthPercent = 80;
+
 async function main(): Promise<void> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
   // The clock's timers do not hold a process; a command that only waits must still come to its end.
   const alive = setInterval(() => undefined, 60_000);
   // A reader that has gone (`k8ts up | head`) must not end a cluster in disorder.

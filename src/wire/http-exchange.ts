@@ -98,85 +98,151 @@ function certificateOf(socket: TLSSocket): X509Certificate | undefined {
 }
 
 export function exchangeOfHttp1(message: IncomingMessage, response: ServerResponse): HttpExchange {
-  const socket = message.socket as TLSSocket;
-  let isLast = false;
-  return {
-    http: '1.1',
-    method: message.method ?? 'GET',
-    url: message.url ?? '/',
-    headers: message.headers,
-    remoteAddress: socket.remoteAddress ?? '',
-    clientCertificate: () => certificateOf(socket),
-    clientVerified: socket.authorized === true,
-    read: (limit) => readAll(message, limit, message.headers['content-length']),
-    respond(code, headers, body) {
-      if (response.destroyed || response.headersSent) return;
-      if (isLast) response.setHeader('Connection', 'close');
-      response.writeHead(code, headers as Record<string, string | string[]>);
-      if (message.method === 'HEAD' || body === undefined) response.end();
-      else response.end(body);
-    },
-    open(code, headers) {
-      if (isLast) response.setHeader('Connection', 'close');
-      response.writeHead(code, headers as Record<string, string | string[]>);
-      response.flushHeaders();
-      return {
-        write: (chunk) => (response.destroyed ? true : response.write(chunk)),
-        onDrain: (call) => void response.on('drain', call),
-        together: (work) => together(response, work),
-        end: () => void response.end(),
-        destroy: () => void response.destroy(),
-      };
-    },
-    endConnection() {
-      isLast = true;
-    },
-    onClose: (call) => void response.once('close', call),
-    get closed() {
-      return response.destroyed || response.writableFinished;
-    },
-  };
+  return new Http1Exchange(message, response);
 }
 
 export function exchangeOfHttp2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): HttpExchange {
-  const socket = stream.session?.socket as TLSSocket | undefined;
-  return {
-    http: '2',
-    method: headers[':method'] ?? 'GET',
-    url: headers[':path'] ?? '/',
-    headers,
-    remoteAddress: socket?.remoteAddress ?? '',
-    clientCertificate: () => socket && certificateOf(socket),
-    clientVerified: socket?.authorized === true,
-    read: (limit) => readAll(stream as unknown as Readable, limit, headers['content-length']),
-    respond(code, answer, body) {
-      if (stream.destroyed || stream.headersSent) return;
-      const noBody = headers[':method'] === 'HEAD' || body === undefined;
-      stream.respond({ ':status': code, ...answer }, { endStream: noBody });
-      if (!noBody) stream.end(body);
-    },
-    open(code, answer) {
-      if (!stream.destroyed) stream.respond({ ':status': code, ...answer });
-      return {
-        write: (chunk) => (stream.destroyed || stream.writableEnded ? true : stream.write(chunk)),
-        onDrain: (call) => void stream.on('drain', call),
-        together: (work) => together(stream, work),
-        end: () => {
-          if (!stream.destroyed) stream.end();
-        },
-        destroy: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-      };
-    },
-    endConnection() {
-      stream.session?.close();
-      // Whatever of the request is still to come is not waited for.
-      stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
-    },
-    onClose: (call) => void stream.once('close', call),
-    get closed() {
-      return stream.destroyed;
-    },
-  };
+  return new Http2Exchange(stream, headers);
+}
+
+// Classes: V8 makes a shape of its own for each object that a literal with a getter makes, and keeps with it, until the next major
+// garbage collection, the getter and all that it refers to.
+
+class Http1Exchange implements HttpExchange {
+  readonly http = '1.1';
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly remoteAddress: string;
+  readonly clientVerified: boolean;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  #isLast = false;
+
+  constructor(message: IncomingMessage, response: ServerResponse) {
+    this.method = message.method ?? 'GET';
+    this.url = message.url ?? '/';
+    this.headers = message.headers;
+    const socket = message.socket as TLSSocket;
+    this.remoteAddress = socket.remoteAddress ?? '';
+    this.clientVerified = socket.authorized === true;
+    this.#message = message;
+    this.#response = response;
+  }
+
+  get closed(): boolean {
+    return this.#response.destroyed || this.#response.writableFinished;
+  }
+
+  clientCertificate(): X509Certificate | undefined {
+    return certificateOf(this.#message.socket as TLSSocket);
+  }
+
+  read(limit: number): Promise<Buffer> {
+    return readAll(this.#message, limit, this.headers['content-length'] as string | undefined);
+  }
+
+  respond(code: number, headers: AnswerHeaders, body?: Uint8Array): void {
+    const response = this.#response;
+    if (response.destroyed || response.headersSent) return;
+    this.#begin(code, headers);
+    if (this.method === 'HEAD' || body === undefined) response.end();
+    else response.end(body);
+  }
+
+  open(code: number, headers: AnswerHeaders): AnswerStream {
+    const response = this.#response;
+    this.#begin(code, headers);
+    response.flushHeaders();
+    return {
+      write: (chunk) => (response.destroyed ? true : response.write(chunk)),
+      onDrain: (call) => void response.on('drain', call),
+      together: (work) => together(response, work),
+      end: () => void response.end(),
+      destroy: () => void response.destroy(),
+    };
+  }
+
+  endConnection(): void {
+    this.#isLast = true;
+  }
+
+  onClose(call: () => void): void {
+    this.#response.once('close', call);
+  }
+
+  #begin(code: number, headers: AnswerHeaders): void {
+    if (this.#isLast) this.#response.setHeader('Connection', 'close');
+    this.#response.writeHead(code, headers as Record<string, string | string[]>);
+  }
+}
+
+class Http2Exchange implements HttpExchange {
+  readonly http = '2';
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly remoteAddress: string;
+  readonly clientVerified: boolean;
+  readonly #stream: ServerHttp2Stream;
+  readonly #socket: TLSSocket | undefined;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+    this.method = headers[':method'] ?? 'GET';
+    this.url = headers[':path'] ?? '/';
+    this.headers = headers;
+    this.#stream = stream;
+    // Asked for now: a stream that is over has no session.
+    const socket = stream.session?.socket as TLSSocket | undefined;
+    this.#socket = socket;
+    this.remoteAddress = socket?.remoteAddress ?? '';
+    this.clientVerified = socket?.authorized === true;
+  }
+
+  get closed(): boolean {
+    return this.#stream.destroyed;
+  }
+
+  clientCertificate(): X509Certificate | undefined {
+    return this.#socket && certificateOf(this.#socket);
+  }
+
+  read(limit: number): Promise<Buffer> {
+    return readAll(this.#stream as unknown as Readable, limit, this.headers['content-length'] as string | undefined);
+  }
+
+  respond(code: number, answer: AnswerHeaders, body?: Uint8Array): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.headersSent) return;
+    const noBody = this.method === 'HEAD' || body === undefined;
+    stream.respond({ ':status': code, ...answer }, { endStream: noBody });
+    if (!noBody) stream.end(body);
+  }
+
+  open(code: number, answer: AnswerHeaders): AnswerStream {
+    const stream = this.#stream;
+    if (!stream.destroyed) stream.respond({ ':status': code, ...answer });
+    return {
+      write: (chunk) => (stream.destroyed || stream.writableEnded ? true : stream.write(chunk)),
+      onDrain: (call) => void stream.on('drain', call),
+      together: (work) => together(stream, work),
+      end: () => {
+        if (!stream.destroyed) stream.end();
+      },
+      destroy: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    };
+  }
+
+  endConnection(): void {
+    const stream = this.#stream;
+    stream.session?.close();
+    // Whatever of the request is still to come is not waited for.
+    stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+
+  onClose(call: () => void): void {
+    this.#stream.once('close', call);
+  }
 }
 
 function together(stream: { cork(): void; uncork(): void }, work: () => void): void {
@@ -190,45 +256,72 @@ function together(stream: { cork(): void; uncork(): void }, work: () => void): v
 
 /** A request that asks for another protocol. An ordinary answer ends the connection. */
 export function exchangeOfUpgrade(message: IncomingMessage, socket: Duplex, head: Buffer): HttpExchange {
-  const tls = message.socket as TLSSocket;
-  const begin = (code: number, headers: AnswerHeaders, length: number | undefined): void => {
+  return new UpgradeExchange(message, socket, head);
+}
+
+class UpgradeExchange implements HttpExchange {
+  readonly http = '1.1';
+  readonly method: string;
+  readonly url: string;
+  readonly headers: RequestHeaders;
+  readonly remoteAddress: string;
+  readonly clientVerified: boolean;
+  readonly upgrade: NonNullable<HttpExchange['upgrade']>;
+
+  constructor(message: IncomingMessage, socket: Duplex, head: Buffer) {
+    const tls = message.socket as TLSSocket;
+    this.method = message.method ?? 'GET';
+    this.url = message.url ?? '/';
+    this.headers = message.headers;
+    this.remoteAddress = tls.remoteAddress ?? '';
+    this.clientVerified = tls.authorized === true;
+    this.upgrade = { message, socket, head };
+  }
+
+  get closed(): boolean {
+    return this.upgrade.socket.destroyed;
+  }
+
+  clientCertificate(): X509Certificate | undefined {
+    return certificateOf(this.upgrade.message.socket as TLSSocket);
+  }
+
+  read(): Promise<Buffer> {
+    return Promise.resolve(Buffer.alloc(0));
+  }
+
+  respond(code: number, headers: AnswerHeaders, body?: Uint8Array): void {
+    const { socket } = this.upgrade;
+    if (socket.destroyed) return;
+    this.#begin(code, headers, body?.length ?? 0);
+    socket.end(body);
+  }
+
+  open(code: number, headers: AnswerHeaders): AnswerStream {
+    const { socket } = this.upgrade;
+    this.#begin(code, headers, undefined);
+    return {
+      write: (chunk) => (socket.destroyed ? true : socket.write(chunk)),
+      onDrain: (call) => void socket.on('drain', call),
+      together: (work) => together(socket, work),
+      end: () => void socket.end(),
+      destroy: () => void socket.destroy(),
+    };
+  }
+
+  /** It ends with the answer anyway. */
+  endConnection(): void {}
+
+  onClose(call: () => void): void {
+    this.upgrade.socket.once('close', call);
+  }
+
+  #begin(code: number, headers: AnswerHeaders, length: number | undefined): void {
     const lines = [`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? 'Unknown'}`];
     for (const [name, value] of Object.entries(headers))
       if (!/^(connection|content-length)$/i.test(name))
         for (const one of Array.isArray(value) ? (value as string[]) : [String(value)]) lines.push(`${name}: ${one}`);
     if (length !== undefined) lines.push(`Content-Length: ${length}`);
-    socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`);
-  };
-  return {
-    http: '1.1',
-    method: message.method ?? 'GET',
-    url: message.url ?? '/',
-    headers: message.headers,
-    remoteAddress: tls.remoteAddress ?? '',
-    clientCertificate: () => certificateOf(tls),
-    clientVerified: tls.authorized === true,
-    read: () => Promise.resolve(Buffer.alloc(0)),
-    respond(code, headers, body) {
-      if (socket.destroyed) return;
-      begin(code, headers, body?.length ?? 0);
-      socket.end(body);
-    },
-    open(code, headers) {
-      begin(code, headers, undefined);
-      return {
-        write: (chunk) => (socket.destroyed ? true : socket.write(chunk)),
-        onDrain: (call) => void socket.on('drain', call),
-        together: (work) => together(socket, work),
-        end: () => void socket.end(),
-        destroy: () => void socket.destroy(),
-      };
-    },
-    // It ends with the answer anyway.
-    endConnection: () => undefined,
-    onClose: (call) => void socket.once('close', call),
-    get closed() {
-      return socket.destroyed;
-    },
-    upgrade: { message, socket, head },
-  };
+    this.upgrade.socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`);
+  }
 }

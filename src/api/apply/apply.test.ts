@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { ManagedFieldsEntry } from '../generated/meta.v1.ts';
 import { freeze } from '../meta.ts';
 import { schemaOf } from '../schema/builtin.ts';
+import { haveOneShape } from '../../testing/same-shape.ts';
 import { isStatusError } from '../status-error.ts';
 import { type ApplyRequest, applyConfiguration } from './apply.ts';
 import { type Entries, sameButTimes } from './managed-fields.ts';
@@ -346,4 +347,17 @@ test('an object whose stored lists have items without keys is not applied to, an
       return true;
     },
   );
+});
+
+test('entries of managedFields have one shape: every stored object has some', () => {
+  const entries = ['a', 'b', 'c'].map((name) => {
+    const [entry] = managedFieldsForUpdate({
+      ...configMaps,
+      live: undefined,
+      next: { metadata: { name }, data: { [name]: '1' } },
+      manager: 'm',
+    })!;
+    return entry!;
+  });
+  assert.ok(haveOneShape(entries));
 });

@@ -60,14 +60,15 @@ function childSchema(schema: Schema, name: string | undefined): Schema {
   return schema.type === 'list' ? schema.items : deduced;
 }
 
-const known = new WeakMap<Fields, { readonly schema: Schema; readonly set: Fields }>();
+/** What sets became by a schema; 'itself' rather than the set, which the map would keep alive through minor garbage collections. */
+const known = new WeakMap<Fields, { readonly schema: Schema; readonly set: Fields | 'itself' }>();
 
 /** The set with what lies beneath a field that is a leaf by now (the schema became atomic) gathered to that field. */
 export function reconciled(schema: Schema, set: Fields): Fields {
   const before = known.get(set);
-  if (before?.schema === schema) return before.set;
+  if (before?.schema === schema) return before.set === 'itself' ? set : before.set;
   const after = gathered(schema, set);
-  known.set(set, { schema, set: after });
+  known.set(set, { schema, set: after === set ? 'itself' : after });
   return after;
 }
 

@@ -170,16 +170,18 @@ export function fieldsOfPaths(paths: readonly (readonly string[])[]): Fields {
   return set;
 }
 
-const checked = new WeakMap<object, Fields | 'invalid'>();
+/** Never an object for itself: what a WeakMap gives, a minor garbage collection takes for alive, and with it the key. */
+const checked = new WeakMap<object, Fields | 'itself' | 'invalid'>();
 
 /** Anyone's FieldsV1 as a set, in canonical form; undefined when it is none. Remembered by the frozen object that it came from. */
 export function parseFields(value: unknown): Fields | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const known = checked.get(value);
+  if (known === 'itself') return value as Fields;
   if (known !== undefined) return known === 'invalid' ? undefined : known;
   const set = isEmptyRoot(value) ? emptyFields : parseNode(value, 0);
-  if (Object.isFrozen(value)) checked.set(value, set ?? 'invalid');
-  if (set !== undefined && set !== value) checked.set(set, set);
+  if (Object.isFrozen(value) && set !== value) checked.set(value, set ?? 'invalid');
+  if (set !== undefined) checked.set(set, 'itself');
   return set;
 }
 

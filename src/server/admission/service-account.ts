@@ -111,6 +111,7 @@ function tokenVolume(name: string): Volume {
   return { name, projected: { sources: tokenSources, defaultMode: 0o644 } } as unknown as Volume;
 }
 
+/** `concat`, as these arrays stay with the pod: one made by spreading would keep room for 16 more. */
 function mountToken({ spec }: PodObject, { random }: Parts): void {
   const volumes = spec!.volumes ?? [];
   const existing = volumes.find(({ name }) => name.startsWith('kube-api-access-'));
@@ -119,8 +120,8 @@ function mountToken({ spec }: PodObject, { random }: Parts): void {
   for (const container of [...(spec!.initContainers ?? []), ...(spec!.containers ?? [])]) {
     if (container.volumeMounts?.some((mount) => mount.mountPath === mountPath) === true) continue;
     name ??= `kube-api-access-${randomSuffix(random)}`;
-    container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }];
+    container.volumeMounts = (container.volumeMounts ?? []).concat({ name, readOnly: true, mountPath });
     used = true;
   }
-  if (used && existing === undefined) spec!.volumes = [...volumes, tokenVolume(name!)];
+  if (used && existing === undefined) spec!.volumes = volumes.concat(tokenVolume(name!));
 }

@@ -63,6 +63,8 @@ export function feed(store: Store, root: string, clock: Clock, log: Logger, metr
   function entryOf(collection: FeedCollection, key: string, modRevision: number, value: Uint8Array): Entry {
     const short = key.slice(collection.prefix.length);
     const object = known.get(value);
+    // The store keeps the value for a while, and nobody asks for the object again.
+    known.delete(value);
     return object === undefined
       ? Entry.stored(short, modRevision, value, collection.decode)
       : Entry.of(short, modRevision, object);

@@ -19,7 +19,7 @@ export class StoredValue {
 }
 
 /** Values stay in memory after their write for watchers and previous pairs, up to so many bytes. */
-const defaultCacheBytes = 8 * 1024 * 1024;
+const defaultCacheBytes = 2 * 1024 * 1024;
 
 export class Values implements ValueForm<StoredValue> {
   readonly #files: FileLayer;
