@@ -4,6 +4,8 @@ import { eventBroadcaster } from '../client/events.ts';
 import { client } from '../client/rest.ts';
 import type { Transport } from '../client/transport.ts';
 import { exchangeOfUpgrade } from '../wire/http-exchange.ts';
+import { statusError } from '../api/status-error.ts';
+import { plainRefusal } from '../wire/http-guards.ts';
 import { httpListener } from '../wire/http-listener.ts';
 import { actionMap } from './action.ts';
 import { aggregation } from './aggregation/aggregation.ts';
@@ -358,6 +360,7 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
         ...(goawayChance > 0 && { sendsAway: () => random.next() < goawayChance }),
         ...(deps.handed && { handed: deps.handed }),
         ...(handshakes && { onHandshakeError: () => handshakes.inc() }),
+        unknownMethod: unknownMethod(),
         onExchange: (exchange) => transport.serve(exchange),
         onUpgrade: (message, socket, head) => transport.serve(exchangeOfUpgrade(message, socket, head)),
       });
@@ -448,6 +451,16 @@ export function apiServer(options: ApiServerOptions, deps: ApiServerDeps): ApiSe
 
 /** The server's own name in its own pipeline. */
 const selfUser: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+/** What is said to methods that a resource does not have, also to those that nobody has. */
+function unknownMethod(): string {
+  const { status } = statusError(
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    {},
+  );
+  return plainRefusal('405 Method Not Allowed', `${JSON.stringify(status)}\n`, 'application/json');
+}
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -6,6 +6,9 @@ import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/open
 import { openApiV2 } from '../api/openapi/v2.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
 import { otherDocuments, otherSchemas } from '../api/openapi/other-paths.ts';
+import { version } from './version.ts';
+import type { Clock } from '../base/clock.ts';
+import { conditional } from './http/conditional.ts';
 import { type Texts, withTexts } from '../api/openapi/texts.ts';
 import { encodeOpenApiV3 } from '../api/openapi/v3-protobuf.ts';
 import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
@@ -37,9 +40,16 @@ interface Document {
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly hash: string;
+  readonly madeMs: number;
 }
 
-export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSources): PathHandler {
+export function openApiPaths({ catalog, services, documents, proxy, clock }: OpenApiSources): PathHandler {
+  const document = (bytes: Buffer, contentType: string): Document => ({
+    bytes,
+    contentType,
+    hash: sha512(bytes),
+    madeMs: clock.now(),
+  });
   const kept = new Map<string, Document>();
   const keep = (key: string, contentType: string, make: () => Buffer): Document => {
     let made = kept.get(key);
@@ -114,8 +124,9 @@ export function openApiPaths({ catalog, services, documents, proxy }: OpenApiSou
       return notAcceptable(variesOfV2);
     }
     if (path === '/openapi/v3') {
+      // What it tells of changes at any time: it has no tag, and is as new as the answer.
       const { bytes, contentType } = index();
-      return { type: 'bytes', code: 200, contentType, body: bytes };
+      return conditional(request, { body: bytes, contentType, modifiedMs: clock.now() });
     }
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
@@ -143,16 +154,13 @@ export interface OpenApiSources {
   readonly services: ApiServices;
   readonly documents: RemoteDocuments;
   readonly proxy: AggregationProxy;
+  readonly clock: Clock;
 }
 
 /** "apis/apps/v1" is apps and v1. */
 function groupVersionOf(name: string): [group: string, version: string] {
   const [root, group = '', version = '', ...more] = name.split('/');
   return root === 'apis' && more.length === 0 ? [group, version] : ['', ''];
-}
-
-function document(bytes: Buffer, contentType: string): Document {
-  return { bytes, contentType, hash: sha512(bytes) };
 }
 
 interface CustomDocument {
@@ -205,7 +213,7 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
       [...kinds].map(([path, all]) => [
         path,
         {
-          hash: sha512(JSON.stringify(all)),
+          hash: hashOfFact(JSON.stringify(all)),
           make: () => {
             const { document: facts, schemas: own } = customDocument(all);
             return openApiV3(facts, { ...schemas(), ...own }, texts());
@@ -226,7 +234,7 @@ function redirect({ query }: ApiRequest, name: string, hash: string): ApiAnswer 
     code: 301,
     contentType: 'application/json',
     body: '',
-    headers: { Location: `/openapi/v3/${name}?hash=${hash}` },
+    headers: { Location: `/openapi/v3/${name}?hash=${hash}`, ETag: `"${hash}"`, Vary: 'Accept' },
   };
 }
 
@@ -234,14 +242,18 @@ function redirect({ query }: ApiRequest, name: string, hash: string): ApiAnswer 
 const variesOfV2 = 'Accept-Encoding, Accept';
 
 function send(
-  { headers }: ApiRequest,
-  { bytes, contentType, hash }: Document,
+  request: ApiRequest,
+  { bytes, contentType, hash, madeMs }: Document,
   tag = hash,
   varies = 'Accept',
 ): ApiAnswer {
-  const ETag = `"${tag}"`;
-  if (headers['if-none-match'] === ETag) return { type: 'bytes', code: 304, contentType, body: '', headers: { ETag } };
-  return { type: 'bytes', code: 200, contentType, body: bytes, headers: { ETag, Vary: varies } };
+  return conditional(request, {
+    body: bytes,
+    contentType,
+    tag: `"${tag}"`,
+    modifiedMs: madeMs,
+    headers: { Vary: varies },
+  });
 }
 
 function accepts({ headers }: ApiRequest, names: ReadonlySet<string>): boolean {
@@ -269,14 +281,25 @@ function groupFiles(): Map<string, KnownDocument> {
   const found: [string, KnownDocument][] = files.map((name) => {
     const file = `openapi-v3/${name}`;
     const path = name.slice(0, -'.json'.length).replaceAll('_', '/');
-    return [path, { read: () => readFact(file) as SlimDocument, hash: lazily(() => sha512(readFactText(file))) }];
+    return [path, { read: () => readFact(file) as SlimDocument, hash: lazily(() => hashOfFact(readFactText(file))) }];
   });
   for (const [path, made] of otherDocuments)
-    found.push([path, { read: () => made, hash: lazily(() => sha512(JSON.stringify(made))) }]);
+    found.push([path, { read: () => made, hash: lazily(() => hashOfFact(JSON.stringify(made))) }]);
   return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Documents are made from a fact and change only with it (or with the program), so the fact's hash is theirs without making them. */
+/**
+ * Documents are made from their own fact, from what all share and by the program, and change only with these: the hash of all of it
+ * is theirs without making them.
+ */
+function hashOfFact(text: string): string {
+  return sha512(`${text} ${shared()}`);
+}
+
+const shared = lazily(
+  () => ['schemas.json', 'descriptions.json'].map((file) => sha512(readFactText(file))).join(' ') + version.gitVersion,
+);
+
 const texts = lazily(() => readFact('descriptions.json') as Texts);
 const schemas = lazily(() => withTexts({ ...(readFact('schemas.json') as Schemas), ...otherSchemas }, texts()));
 

@@ -6,7 +6,7 @@ import { discoveryPaths } from './discovery/paths.ts';
 import { healthPaths } from './health.ts';
 import type { HealthCheck } from './health.ts';
 import { openApiPaths } from './openapi.ts';
-import { openIdPaths } from './openid.ts';
+import { only, openIdPaths } from './openid.ts';
 import type { ApiServerDeps, ApiServerOptions } from './options.ts';
 import { exactPaths, json, listedPaths, onlyGet, rootPaths } from './paths.ts';
 import type { PathHandler } from './paths.ts';
@@ -43,13 +43,13 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
   ];
   const listed = listedPaths(others.services, checks, pages);
   const shown = zpages({
-    component: 'kube-apiserver',
+    // As it calls itself there.
+    component: 'apiserver',
     clock: deps.clock,
     random: deps.random,
     flags: options.flags ?? {},
     binaryVersion: version.gitVersion.slice(1),
     emulationVersion: `${version.emulationMajor}.${version.emulationMinor}`,
-    minimumCompatibilityVersion: `${version.minCompatibilityMajor}.${version.minCompatibilityMinor}`,
     paths: listed,
   });
   return [
@@ -64,7 +64,7 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     rootPaths(listed),
     ...more,
     healthPaths(checks, slis),
-    openApiPaths({ catalog, ...others }),
+    openApiPaths({ catalog, ...others, clock: deps.clock }),
     (request) => (pages.includes(request.info.path) ? shown(request) : undefined),
     (request) => {
       if (request.info.path.startsWith('/version/') && request.info.path !== '/version/') throw noSuchResource();
@@ -72,14 +72,18 @@ export function otherPaths(parts: OtherPathsOptions): PathHandler[] {
     },
     ...(options.profiling === false ? [] : [profilePaths(deps.clock)]),
     exactPaths({
-      '/version': (request) => json(onlyGet(request) && version),
-      ...openIdPaths(accounts),
-      '/metrics': async () => {
-        await beforeScrape();
-        return scrape(deps.metrics, startMs);
+      '/version': (request) => {
+        only(onlyGet(request), 'application/json');
+        return json(version);
       },
-      '/metrics/slis': () => scrape(slis, startMs),
+      ...openIdPaths(accounts, address),
     }),
+    async (request) => {
+      if (request.info.path === '/metrics/slis') return scrape(slis, startMs);
+      if (request.info.path !== '/metrics') return undefined;
+      await beforeScrape();
+      return scrape(deps.metrics, startMs);
+    },
   ];
 }
 

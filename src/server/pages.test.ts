@@ -18,12 +18,12 @@ test('z-pages in text', async () => {
   const statusz = await ask(running.port, { path: '/statusz' });
   assert.match(
     statusz.text,
-    /^\nkube-apiserver statusz\nWarning: .*\n\nStarted(:|: |=| ) \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}\nUp\1 0 hr 00 min \d\d sec\nGo version\1 node v\d.*\nBinary version\1 1\.37\.\d+\nEmulation version\1 1\.37\nPaths\1 \/flagz \/healthz \/livez \/metrics \/readyz \/statusz \/version\n$/,
+    /^\napiserver statusz\nWarning: .*\n\nStarted(:|: |=| ) \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d UTC \d{4}\nUp\1 0 hr 00 min \d\d sec\nGo version\1 node v\d.*\nBinary version\1 1\.37\.\d+\nEmulation version\1 1\.37\nPaths\1 \/flagz \/healthz \/livez \/metrics \/readyz \/statusz \/version\n$/,
   );
   const flagz = await ask(running.port, { path: '/flagz', headers: { accept: '*/*' } });
   assert.match(
     flagz.text,
-    /^\nkube-apiserver flagz\nWarning: .*\nbind-address(:|: |=| )127\.0\.0\.1\nevent-ttl(?:\1)1h0m0s\n$/,
+    /^\napiserver flagz\nWarning: .*\nbind-address(:|: |=| )127\.0\.0\.1\nevent-ttl(?:\1)1h0m0s\n$/,
   );
   assert.equal(flagz.headers['content-type'], 'text/plain; charset=utf-8');
 });
@@ -33,7 +33,7 @@ test('z-pages as objects, for those who name them', async () => {
   assert.deepEqual(JSON.parse(flagz.text), {
     kind: 'Flagz',
     apiVersion: 'config.k8s.io/v1beta1',
-    metadata: { name: 'kube-apiserver' },
+    metadata: { name: 'apiserver' },
     flags: { 'event-ttl': '1h0m0s', 'bind-address': '127.0.0.1' },
   });
   const statusz = await ask(running.port, { path: '/statusz', headers: { accept: structured('Statusz') } });
@@ -42,10 +42,9 @@ test('z-pages as objects, for those who name them', async () => {
   assert.deepEqual(rest, {
     kind: 'Statusz',
     apiVersion: 'config.k8s.io/v1beta1',
-    metadata: { name: 'kube-apiserver' },
+    metadata: { name: 'apiserver' },
     binaryVersion: '1.37.2',
     emulationVersion: '1.37',
-    minimumCompatibilityVersion: '1.36',
     paths: ['/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/statusz', '/version'],
   });
   for (const [accept, code] of [

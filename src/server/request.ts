@@ -56,6 +56,8 @@ export interface ApiRequest {
   /** The uids of its FlowSchema and priority level. */
   flow?: { readonly schema: string; readonly level: string };
   form: Form;
+  /** Headers of the answer, whatever it is. */
+  answerHeaders?: HeaderValues;
   /** A whole number of the body that no double holds. What is valid otherwise is refused for it. */
   inexact?: string;
   /** Bodies may be CBOR (the feature gate CBORServingAndStorage). */

@@ -6,6 +6,8 @@ import type { Random } from '../base/random.ts';
 import { randomInteger } from '../base/random.ts';
 import { encodeValue } from './http/encode.ts';
 import { acceptHeader, mediaTypes, parseAccept, wantsPretty } from './http/form.ts';
+import type { Offer } from './http/form.ts';
+import { formOr } from './stages/negotiate.ts';
 import type { PathHandler } from './paths.ts';
 import { page } from './paths.ts';
 import { warn } from './request.ts';
@@ -20,11 +22,11 @@ export interface ZpagesOptions {
   readonly binaryVersion: string;
   /** "1.37" */
   readonly emulationVersion: string;
-  readonly minimumCompatibilityVersion: string;
   /** Everything served at the root. */
   readonly paths: () => readonly string[];
 }
 
+const refusalOffer: Offer = { media: ['json', 'yaml'], as: false, subtypes: true };
 const group = 'config.k8s.io';
 const versions: ReadonlySet<string> = new Set(['v1alpha1', 'v1beta1']);
 /** Each answer in text has another one: nobody is to read it by program. */
@@ -37,6 +39,7 @@ const notForDebugging: ReadonlySet<string> = new Set(['/apis', '/api', '/openid'
 export function zpages(options: ZpagesOptions): PathHandler {
   const { component, clock, random, flags } = options;
   const startMs = clock.now();
+  const sorted = Object.fromEntries(Object.entries(flags).sort(([a], [b]) => (a < b ? -1 : 1)));
   const title = (page: string): string => `\n${component} ${page}\n${warning}\n`;
   const delimiter = (): string => delimiters[randomInteger(random, delimiters.length)]!;
   const head = (kind: string, version: string) => ({
@@ -46,7 +49,7 @@ export function zpages(options: ZpagesOptions): PathHandler {
   });
 
   function statusz(version: string): object {
-    const { binaryVersion, emulationVersion, minimumCompatibilityVersion } = options;
+    const { binaryVersion, emulationVersion } = options;
     return {
       ...head('Statusz', version),
       startTime: formatTime(Math.floor(startMs / 1000)),
@@ -54,7 +57,6 @@ export function zpages(options: ZpagesOptions): PathHandler {
       goVersion: `node ${process.version}`,
       binaryVersion,
       emulationVersion,
-      ...(version !== 'v1alpha1' && { minimumCompatibilityVersion }),
       paths: folders(options.paths()),
     };
   }
@@ -74,8 +76,9 @@ export function zpages(options: ZpagesOptions): PathHandler {
 
   function flagzText(): string {
     const by = delimiter();
-    const names = Object.keys(flags).sort();
-    return `${title('flagz')}${names.map((name) => `${name}${by}${flags[name]}\n`).join('')}`;
+    return `${title('flagz')}${Object.entries(sorted)
+      .map(([name, value]) => `${name}${by}${value}\n`)
+      .join('')}`;
   }
 
   return (request) => {
@@ -83,7 +86,7 @@ export function zpages(options: ZpagesOptions): PathHandler {
       case '/statusz':
         return answer(request, 'Statusz', statuszText, statusz);
       case '/flagz':
-        return answer(request, 'Flagz', flagzText, (version) => ({ ...head('Flagz', version), flags }));
+        return answer(request, 'Flagz', flagzText, (version) => ({ ...head('Flagz', version), flags: sorted }));
       default:
         return undefined;
     }
@@ -109,10 +112,10 @@ function answer(request: ApiRequest, kind: string, text: () => string, object: (
       body: encodeValue(object(version), { media, asVersion: 'v1', pretty: wantsPretty(request) }),
     };
   }
+  request.form = formOr(accept, wantsPretty(request), refusalOffer);
   throw statusError(
     'NotAcceptable',
     'only the following media types are accepted: application/json, application/yaml, text/plain',
-    {},
   );
 }
 

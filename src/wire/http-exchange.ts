@@ -97,6 +97,14 @@ function certificateOf(socket: TLSSocket): X509Certificate | undefined {
   return typeof socket.getPeerX509Certificate === 'function' ? socket.getPeerX509Certificate() : undefined;
 }
 
+/** The path and query of a request line that names the server, too (RFC 9112, section 3.2.2). */
+function pathOf(url: string): string {
+  if (url.startsWith('/')) return url;
+  const found = /^https?:\/\/[^/?]*(.*)$/i.exec(url);
+  if (found === null) return url;
+  return found[1]!.startsWith('/') ? found[1]! : `/${found[1]!}`;
+}
+
 export function exchangeOfHttp1(message: IncomingMessage, response: ServerResponse): HttpExchange {
   return new Http1Exchange(message, response);
 }
@@ -121,7 +129,7 @@ class Http1Exchange implements HttpExchange {
 
   constructor(message: IncomingMessage, response: ServerResponse) {
     this.method = message.method ?? 'GET';
-    this.url = message.url ?? '/';
+    this.url = pathOf(message.url ?? '/');
     this.headers = message.headers;
     const socket = message.socket as TLSSocket;
     this.remoteAddress = socket.remoteAddress ?? '';
@@ -172,8 +180,12 @@ class Http1Exchange implements HttpExchange {
   }
 
   #begin(code: number, headers: AnswerHeaders): void {
-    if (this.#isLast) this.#response.setHeader('Connection', 'close');
-    this.#response.writeHead(code, headers as Record<string, string | string[]>);
+    const response = this.#response;
+    if (this.#isLast) response.setHeader('Connection', 'close');
+    // That a connection stays goes without saying since HTTP/1.1.
+    else if (response.shouldKeepAlive && this.#message.httpVersionMinor === 1) response.removeHeader('Connection');
+    if (code === 413) response.statusMessage = 'Request Entity Too Large';
+    response.writeHead(code, headers as Record<string, string | string[]>);
   }
 }
 

@@ -1,7 +1,7 @@
 // Owns the TLS port of a server: HTTP/2 and HTTP/1.1 side by side, limits, upgrades, and an end that never hangs. Knows no paths.
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as http2 from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '../base/clock.ts';
 import { exchangeOfHttp1, exchangeOfHttp2 } from './http-exchange.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import { plainRefusal, refusalOf, unreadable } from './http-guards.ts';
 
 export interface HttpListenerOptions {
   readonly clock: Clock;
@@ -41,6 +42,8 @@ export interface HttpListenerOptions {
   readonly onExchange: (exchange: HttpExchange) => void;
   /** A client that came no further than the TLS handshake. */
   readonly onHandshakeError?: () => void;
+  /** The whole answer of HTTP/1.1 to a method that node does not know; default a plain 405. It ends the connection. */
+  readonly unknownMethod?: string;
   readonly onUpgrade?: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
@@ -69,16 +72,19 @@ export interface HttpListener {
  */
 const resets = { streamResetBurst: 10_000, streamResetRate: 1000 };
 
-const clientErrors: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
+/** How long a refused client may go on sending. */
+const lingerMs = 500;
+
+/** As Go's server has it. */
+const defaultMaxHeaderBytes = (1 << 20) + 4096;
 
 export async function httpListener(options: HttpListenerOptions): Promise<HttpListener> {
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   const h1 = createHttpServer({
-    maxHeaderSize: options.maxHeaderBytes ?? 65_536,
+    maxHeaderSize: options.maxHeaderBytes ?? defaultMaxHeaderBytes,
+    // Whether there is one is looked at with the rest of it.
+    requireHostHeader: false,
     keepAliveTimeout: 90_000,
     headersTimeout: options.headersTimeoutMs ?? 32_000,
     // Bodies have a time limit of their own, for both versions.
@@ -87,26 +93,43 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
   });
   // It never listens itself, and would not look for slow headers.
   h1.emit('listening');
-  h1.on('request', (message, response) => options.onExchange(exchangeOfHttp1(message, response)));
+  const unknownMethod = options.unknownMethod ?? plainRefusal('405 Method Not Allowed');
+  const take = (message: IncomingMessage, response: ServerResponse): void => {
+    const refusal = refusalOf(message);
+    if (refusal !== undefined) message.socket.end(refusal);
+    else if (message.url === '*' && message.method === 'OPTIONS')
+      response.writeHead(200, { 'Content-Length': '0' }).end();
+    else options.onExchange(exchangeOfHttp1(message, response));
+  };
+  h1.on('request', take);
   h1.on('checkContinue', (message, response) => {
     response.writeContinue();
-    options.onExchange(exchangeOfHttp1(message, response));
+    take(message, response);
   });
+  h1.on('connect', (_message, socket: Duplex) => void socket.on('error', () => socket.destroy()).end(unknownMethod));
   h1.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    if (options.onUpgrade === undefined) socket.destroy();
+    const refusal = refusalOf(message);
+    if (refusal !== undefined) socket.end(refusal);
+    else if (options.onUpgrade === undefined) socket.destroy();
     else options.onUpgrade(message, socket, head);
   });
   h1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const status = clientErrors[error.code ?? ''] ?? '400 Bad Request';
-    if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-    else socket.destroy();
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // What is still on its way is let in and thrown away for a while: a reset would overtake the answer.
+    socket.removeAllListeners('data').resume();
+    socket.end(unreadable(error, unknownMethod));
+    const late = options.clock.after(lingerMs, () => socket.destroy());
+    socket.on('close', () => late.cancel());
   });
   const h2Options: http2.ServerOptions = {
     settings: {
       maxConcurrentStreams: options.maxConcurrentStreams ?? 250,
       initialWindowSize: 1_048_576,
-      maxHeaderListSize: options.maxHeaderBytes ?? 65_536,
+      maxHeaderListSize: options.maxHeaderBytes ?? defaultMaxHeaderBytes,
     },
     maxSessionMemory: 64,
     ...resets,

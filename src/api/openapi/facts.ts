@@ -14,6 +14,8 @@ export type Schemas = Readonly<Record<string, SchemaObject>>;
 
 /** An operation of facts/openapi-v3: content types to schema names (or a schema as JSON text). */
 export interface SlimOperation {
+  /** Said only where it does not follow from the rest. */
+  readonly consumes?: readonly string[];
   readonly operationId: string;
   /** Where there is more to say than its action and kind. */
   readonly description?: string;

@@ -46,6 +46,7 @@ export const otherDocuments: ReadonlyMap<string, SlimDocument> = new Map<string,
           get: {
             tags: ['version'],
             operationId: 'getCodeVersion',
+            consumes: ['application/json'],
             responses: { 200: { 'application/json': versionInfo }, 401: {} },
           },
         },

@@ -12,6 +12,7 @@ import {
   schemaNames,
   statusText,
 } from './facts.ts';
+import { knownVersions } from './known-versions.ts';
 import { pathItem } from './path-item.ts';
 import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 import { mapValues } from './v3.ts';
@@ -36,7 +37,7 @@ export function openApiV2(documents: readonly SlimDocument[], schemas: Schemas, 
     swagger: '2.0',
     info: documents[0]?.info ?? { title: 'Kubernetes', version: '1.37' },
     paths: Object.fromEntries(Object.entries(paths).toSorted(([a], [b]) => (a < b ? -1 : 1))),
-    definitions: Object.fromEntries(names.map((name) => [name, swagger(schemas[name]!)])),
+    definitions: Object.fromEntries(names.map((name) => [name, inEvery(name, swagger(schemas[name]!))])),
     ...(shared.length > 0 && { parameters: texts.shared }),
     securityDefinitions: {
       BearerToken: { description: 'Bearer Token authentication', type: 'apiKey', name: 'authorization', in: 'header' },
@@ -57,6 +58,19 @@ function shareParameters(paths: Json, names: ReadonlyMap<string, string>): void 
       if (Array.isArray(part['parameters'])) part['parameters'] = share(part['parameters']);
 }
 
+const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+const everywhere: ReadonlyMap<string, string> = new Map(
+  ['DeleteOptions', 'WatchEvent'].map((kind) => [metaV1 + kind, kind]),
+);
+
+/** These kinds are there in every group version: one document for all tells so. */
+function inEvery<T extends object>(name: string, schema: T): T {
+  const kind = everywhere.get(name);
+  if (kind === undefined) return schema;
+  const all = knownVersions.map(({ group, version }) => ({ group, kind, version }));
+  return { ...schema, 'x-kubernetes-group-version-kind': all };
+}
+
 const usualTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 /** Others come first, streams and configurations to apply last. */
@@ -75,7 +89,8 @@ function inOrder(types: Iterable<string>): string[] {
 }
 
 /** What a request may bring: who only asks brings anything, but where upstream's router says otherwise. */
-function consumed({ body, action }: SlimOperation, produces: ReadonlySet<string>): string[] | undefined {
+function consumed({ body, action, consumes }: SlimOperation, produces: ReadonlySet<string>): string[] | undefined {
+  if (consumes !== undefined) return [...consumes];
   if (body !== undefined) return inOrder(Object.keys(body));
   if (action !== undefined) return ['*/*'];
   return produces.has('application/yaml') ? usualTypes : undefined;

@@ -87,5 +87,6 @@ export function isSignedBy(token: ParsedToken, { key, id, algorithm }: Verifying
 
 export function jwkOf({ key, id, algorithm }: VerifyingKey): Record<string, unknown> {
   const publicKey = key.type === 'public' ? key : createPublicKey(key);
-  return { use: 'sig', kid: id, alg: algorithm, ...publicKey.export({ format: 'jwk' }) };
+  const { kty, crv, ...numbers } = publicKey.export({ format: 'jwk' });
+  return { use: 'sig', kty, kid: id, ...(crv !== undefined && { crv }), alg: algorithm, ...numbers };
 }

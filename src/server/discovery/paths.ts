@@ -2,7 +2,8 @@
 import { freeze } from '../../api/meta.ts';
 import type { Counter } from '../../base/metrics.ts';
 import { isStatusError, statusError } from '../../api/status-error.ts';
-import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty } from '../http/form.ts';
+import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty, wideOffer } from '../http/form.ts';
+import type { Offer } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import { onlyGet } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -51,7 +52,7 @@ function version(request: ApiRequest, catalog: Catalog, group: string, name: str
 /** What tells of all groups refuses forms in words of its own. */
 function told(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
   try {
-    return found(request, value);
+    return found(request, value, false, wideOffer);
   } catch (error) {
     if (!isStatusError(error, 'NotAcceptable')) throw error;
     const media = plainOffer.media.map((one) => mediaTypes[one]).join(', ');
@@ -88,9 +89,14 @@ function encoded(document: Document, type: string): string | Buffer | undefined 
   return type === mediaTypes.protobuf ? document.protobuf() : undefined;
 }
 
-function found(request: ApiRequest, value: object | undefined, isStrict = false): ApiAnswer | undefined {
+function found(
+  request: ApiRequest,
+  value: object | undefined,
+  isStrict = false,
+  offer: Offer = plainOffer,
+): ApiAnswer | undefined {
   if (value === undefined) return undefined;
   if (isStrict) onlyGet(request);
-  request.form = negotiate(acceptHeader(request), wantsPretty(request), plainOffer);
+  request.form = negotiate(acceptHeader(request), wantsPretty(request), offer);
   return { type: 'object', code: 200, object: freeze(value) as object };
 }

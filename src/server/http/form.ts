@@ -27,7 +27,8 @@ const mediaOf: ReadonlyMap<string, Media> = new Map(
 );
 
 export const jsonForm: Form = { media: 'json', asVersion: 'v1', pretty: false };
-const prettyJson: Form = { media: 'json', asVersion: 'v1', pretty: true };
+/** For what nobody could agree on. */
+export const prettyJson: Form = { media: 'json', asVersion: 'v1', pretty: true };
 
 interface Clause {
   readonly type: string;
@@ -66,6 +67,8 @@ export interface Offer {
   readonly viewsOnly?: readonly Media[];
   /** A refusal says nothing of the object. */
   readonly plainRefusal?: boolean;
+  /** "application/*" is understood. */
+  readonly subtypes?: boolean;
 }
 
 /** Objects and lists of stored kinds. */
@@ -75,6 +78,9 @@ export const cborOffer: Offer = { media: [...objectOffer.media, 'cbor'], as: tru
 
 /** What may be in forms of discovery and of errors. */
 export const plainOffer: Offer = { media: objectOffer.media, as: false };
+
+/** Refusals, and what tells of all groups: these are not behind the router that takes Accept by its letters. */
+export const wideOffer: Offer = { ...plainOffer, subtypes: true };
 
 /** The same of custom kinds: these have no protobuf form, but their Tables and metadata have. */
 export const customOffer: Offer = { ...objectOffer, viewsOnly: ['protobuf'], plainRefusal: true };
@@ -103,7 +109,7 @@ export function wantsPretty({ headers, query }: Asking): boolean {
 /** For answers that were not negotiated (refusals of earlier stages): as asked for, or indented JSON when that cannot be. */
 export function fallbackForm(request: Asking): Form {
   try {
-    return negotiate(acceptHeader(request), wantsPretty(request), plainOffer);
+    return negotiate(acceptHeader(request), wantsPretty(request), wideOffer);
   } catch {
     return prettyJson;
   }
@@ -142,7 +148,8 @@ function refusalText(wrong: 'type' | 'transformation', { media }: Offer): string
 function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 'transformation' {
   let wrong: 'type' | 'transformation' = 'type';
   for (const { type, parameters } of parseAccept(accept)) {
-    const media = type === '*/*' ? 'json' : mediaOf.get(type);
+    const isAny = type === '*/*' || (offer.subtypes === true && type === 'application/*');
+    const media = isAny ? 'json' : mediaOf.get(type);
     if (media === undefined || !offer.media.includes(media)) continue;
     const stream = parameters.get('stream');
     if (stream !== undefined && (stream !== 'watch' || media === 'yaml')) {
@@ -152,6 +159,11 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
     const as = parameters.get('as');
     const indented = pretty || parameters.get('pretty') === '1';
     if (as === undefined && offer.viewsOnly?.includes(media) === true) continue;
+    // A group or version is that of a transformation, also of none.
+    if (as === undefined && (parameters.has('g') || parameters.has('v') || parameters.get('sv'))) {
+      wrong = 'transformation';
+      continue;
+    }
     if (as === undefined) return { media, asVersion: 'v1', pretty: indented };
     wrong = 'transformation';
     const version = parameters.get('v') ?? 'v1';

@@ -13,9 +13,9 @@ import type { Pipeline } from '../pipeline.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { cors } from './cors.ts';
 import { requestInfo } from '../request-info.ts';
-import type { ApiAnswer, ApiRequest, Peer, RequestBody, UserInfo } from '../request.ts';
+import type { ApiAnswer, ApiRequest, HeaderValues, Peer, RequestBody, UserInfo } from '../request.ts';
 import type { WatchSink } from '../cache/watcher.ts';
-import { timeLimit, withinTime } from './deadline.ts';
+import { lateAnswer, timeLimit, withinTime } from './deadline.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
 import { fallbackForm } from './form.ts';
 import { sendParts } from './send-parts.ts';
@@ -58,6 +58,7 @@ class HttpRequest implements ApiRequest {
   inexact?: string;
   flow?: NonNullable<ApiRequest['flow']>;
   auditId?: string;
+  answerHeaders?: HeaderValues;
   #form: Form | undefined;
   readonly #exchange: HttpExchange;
   readonly #clock: Clock;
@@ -71,7 +72,7 @@ class HttpRequest implements ApiRequest {
     this.method = exchange.method;
     const mark = exchange.url.indexOf('?');
     this.path = mark < 0 ? exchange.url : exchange.url.slice(0, mark);
-    this.query = mark < 0 ? noQuery : new URLSearchParams(exchange.url.slice(mark + 1));
+    this.query = mark < 0 ? noQuery : queryOf(exchange.url.slice(mark + 1));
     this.headers = exchange.headers;
     this.arrivedMs = clock.now();
     this.peer = new HttpPeer(exchange);
@@ -115,6 +116,19 @@ class HttpRequest implements ApiRequest {
   }
 }
 
+/** Pairs with a broken escape or a semicolon are passed over, as Go does. */
+function queryOf(text: string): URLSearchParams {
+  if (!oddPair.test(text)) return new URLSearchParams(text);
+  return new URLSearchParams(
+    text
+      .split('&')
+      .filter((pair) => !oddPair.test(pair))
+      .join('&'),
+  );
+}
+
+const oddPair = /;|%(?![0-9a-fA-F]{2})/;
+
 class HttpPeer implements Peer {
   readonly #exchange: HttpExchange;
   constructor(exchange: HttpExchange) {
@@ -135,8 +149,11 @@ async function readBody(exchange: HttpExchange, clock: Clock): Promise<Buffer> {
     await clock.turn?.();
     return body;
   } catch (error) {
-    if (error instanceof BodyTooLarge)
+    if (error instanceof BodyTooLarge) {
+      // The rest of it may be long in coming; streams of HTTP/2 end by themselves.
+      if (exchange.http === '1.1') exchange.endConnection();
       throw statusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyLimit}`);
+    }
     if (error instanceof BodyCut) throw statusError('BadRequest', 'the request body ended early');
     throw error;
   }
@@ -186,6 +203,7 @@ export function httpTransport(
     const { origin } = request.headers;
     if (origins !== undefined && typeof origin === 'string') Object.assign(headers, origins.headersFor(origin));
     if (strict !== '') headers['Strict-Transport-Security'] = strict;
+    if (request.answerHeaders !== undefined) Object.assign(headers, request.answerHeaders);
     if (length !== undefined) headers['Content-Length'] = String(length);
     if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
     return headers;
@@ -222,7 +240,12 @@ export function httpTransport(
         return;
       case 'stream':
         // Of what comes in the course of time only logs are sent in messages; proxies hand the socket on.
-        if (exchange.upgrade !== undefined && request.info.subresource === 'log' && wantsWebSocket(request))
+        if (
+          exchange.upgrade !== undefined &&
+          answer.code === 200 &&
+          request.info.subresource === 'log' &&
+          wantsWebSocket(request)
+        )
           void sendLog(exchange, exchange.upgrade, answer.body);
         else void sendStream(exchange, request, answer);
         return;
@@ -239,14 +262,18 @@ export function httpTransport(
     body: Uint8Array,
     extra?: Readonly<Record<string, string>>,
   ): void {
-    const zipped = body.length > gzipAbove && takesGzip(request) ? gzipSync(body, { level: 1 }) : undefined;
-    const headers = headersFor(request, contentType, (zipped ?? body).length);
+    // A part is one of the bytes as they are.
+    const mayZip = code !== 206 && body.length > gzipAbove && takesGzip(request);
+    const zipped = mayZip ? gzipSync(body, { level: 1 }) : undefined;
+    const headers = headersFor(request, contentType, code === 304 ? undefined : (zipped ?? body).length);
     if (zipped !== undefined) {
       headers['Content-Encoding'] = 'gzip';
       headers['Vary'] = 'Accept-Encoding';
     }
     if (extra !== undefined) Object.assign(headers, extra);
-    if (zipped !== undefined && extra?.['Vary'] !== undefined) headers['Vary'] = `Accept-Encoding, ${extra['Vary']}`;
+    const varies = extra?.['Vary'];
+    if (zipped !== undefined && varies !== undefined && !varies.includes('Accept-Encoding'))
+      headers['Vary'] = `Accept-Encoding, ${varies}`;
     exchange.respond(code, headers, zipped ?? body);
     for (const watcher of told) watcher.sent!(request, body.length);
   }
@@ -356,6 +383,7 @@ export function httpTransport(
     try {
       request = new HttpRequest(exchange, clock);
     } catch {
+      if (exchange.http === '1.1') exchange.endConnection();
       exchange.respond(400, { 'Content-Type': 'text/plain; charset=utf-8' }, Buffer.from('400 Bad Request'));
       return;
     }
@@ -374,6 +402,7 @@ export function httpTransport(
     }
     underWay++;
     if (isFinishing) exchange.endConnection();
+    const startMs = clock.monotonic();
     let limitMs: number | undefined;
     try {
       limitMs = timeLimit(request, requestTimeoutMs);
@@ -382,8 +411,11 @@ export function httpTransport(
       return;
     }
     const answer = pipeline.tryHandle(request);
-    if (!(answer instanceof Promise)) finish(exchange, request, answer);
-    else {
+    if (!(answer instanceof Promise)) {
+      const isLate = limitMs !== undefined && limitMs < requestTimeoutMs && clock.monotonic() - startMs > limitMs;
+      if (isLate) tooLate(request);
+      finish(exchange, request, isLate ? lateAnswer : answer);
+    } else {
       const inTime = limitMs === undefined ? answer : withinTime(answer, limitMs, clock, () => tooLate(request));
       void inTime.then((later) => finish(exchange, request, later));
     }

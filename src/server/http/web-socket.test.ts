@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import { decodeProtobuf, decodeWatchFrame } from '../../api/codec/protobuf.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -46,7 +47,10 @@ interface Client {
 }
 
 function open(url: string, protocols: readonly string[] = [], headers: Record<string, string> = {}): Client {
-  const webSocket = new WebSocket(url, [...protocols], { rejectUnauthorized: false, headers });
+  const webSocket = new WebSocket(url, [...protocols], {
+    rejectUnauthorized: false,
+    headers: { origin: 'https://page.example', ...headers },
+  });
   const messages: Message[] = [];
   let wake = deferred();
   webSocket.on('message', (data: Buffer, isBinary) => {
@@ -78,6 +82,29 @@ async function refusal(client: Client): Promise<number> {
   client.webSocket.terminate();
   return response.statusCode;
 }
+
+test('who tells no origin gets no watch; other versions and handshakes without a key are refused', async () => {
+  const headers = (origin: string) => ({ ...authorized, ...(origin !== '-' && { origin }) });
+  for (const origin of ['null', '::::', ''])
+    assert.equal(await refusal(open(url(''), [], headers(origin))), 403, origin);
+  const raw = async (lines: readonly string[]): Promise<string> => {
+    const socket = connect({ port: running.port, host: '127.0.0.1', rejectUnauthorized: false });
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    await once(socket, 'secureConnect');
+    const asked = [`GET ${maps}?watch=1 HTTP/1.1`, 'Host: x', `Authorization: Bearer ${adminToken}`, ...lines];
+    socket.write(`${[...asked, 'Connection: Upgrade', 'Upgrade: websocket'].join('\r\n')}\r\n\r\n`);
+    await once(socket, 'close');
+    return text;
+  };
+  const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+  assert.equal(await raw(['Sec-WebSocket-Version: 13', key]), 'HTTP/1.1 403 Forbidden\r\n\r\n');
+  assert.match(
+    await raw(['Sec-WebSocket-Version: 8', key, 'Origin: https://x']),
+    /^HTTP\/1\.1 400 .*\r\nSec-WebSocket-Version: 13\r\n/,
+  );
+  assert.match(await raw(['Sec-WebSocket-Version: 13', 'Origin: https://x']), /^HTTP\/1\.1 400 /);
+});
 
 const add = (name: string) =>
   ask(running.port, {

@@ -23,6 +23,17 @@ function offered({ message }: Upgrade): string[] {
   return listHeader(message.headers['sec-websocket-protocol']);
 }
 
+/** Watches are told to pages of any origin, but not to those who tell none. */
+function handshakeProblem({ message: { headers } }: Upgrade): string | undefined {
+  if (headers['sec-websocket-version'] !== '13')
+    return 'HTTP/1.1 400 Bad Request\r\nSec-WebSocket-Version: 13\r\n\r\nmissing or bad WebSocket Version';
+  if (headers['sec-websocket-key'] === undefined) return 'HTTP/1.1 400 Bad Request\r\n\r\nmismatch challenge/response';
+  const { origin } = headers;
+  return origin === undefined || !/^(\/|[a-z][a-z\d+.-]*:)/i.test(origin)
+    ? 'HTTP/1.1 403 Forbidden\r\n\r\n'
+    : undefined;
+}
+
 /** Undefined when the handshake was no proper one; it has been answered then. */
 async function accept(upgrade: Upgrade, protocol: string): Promise<WebSocket | undefined> {
   try {
@@ -41,6 +52,12 @@ export async function webSocketWatch(
   tell?: (bytes: number) => void,
 ): Promise<void> {
   const protocols = offered(upgrade);
+  const wrong = handshakeProblem(upgrade);
+  if (wrong !== undefined) {
+    run.stop();
+    upgrade.socket.end(wrong);
+    return;
+  }
   if (protocols.length > 1) {
     run.stop();
     refuseUpgrade(upgrade.socket, 400, 'text/plain; charset=utf-8', 'at most one subprotocol can be offered\n');
@@ -74,7 +91,11 @@ export async function webSocketWatch(
       return send(frame);
     },
     error: (status) => void send(errorFrame(status, form)),
-    end: () => webSocket.close(1000),
+    end: () => {
+      webSocket.close(1000);
+      // Nothing is said after the end: the client's farewell is not waited for.
+      upgrade.socket.end();
+    },
   };
   webSocket.on('close', () => run.stop());
   run.start(sink);

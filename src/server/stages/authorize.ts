@@ -19,7 +19,9 @@ export function authorizeStage(authorizers: readonly Authorizer[], noting = fals
       const decision = allowed(authorizers, attributes);
       const conclude = (isAllowed: boolean): void => {
         if (noting) note(request, isAllowed, reasonOf(authorizers, attributes));
-        if (!isAllowed) throw refusal(attributes, reasonOf(authorizers, attributes));
+        if (isAllowed) return;
+        request.answerHeaders = noSniff;
+        throw refusal(attributes, reasonOf(authorizers, attributes));
       };
       return decision instanceof Promise ? decision.then(conclude) : conclude(decision);
     },
@@ -41,6 +43,9 @@ function note(request: ApiRequest, isAllowed: boolean, reason: string): void {
   request.annotations.set('authorization.k8s.io/decision', isAllowed ? 'allow' : 'forbid');
   request.annotations.set('authorization.k8s.io/reason', reason);
 }
+
+/** A refusal repeats what strangers wrote. */
+export const noSniff = { 'X-Content-Type-Options': 'nosniff' };
 
 const selective: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 

@@ -5,7 +5,7 @@ import type { Attributes, Authorizer } from '../authz/authorizer.ts';
 import { allowed, attributesOf } from '../authz/authorizer.ts';
 import type { Stage } from '../pipeline.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { refusal } from './authorize.ts';
+import { noSniff, refusal } from './authorize.ts';
 
 interface Wanted {
   readonly name: string;
@@ -151,8 +151,12 @@ function impersonateStage(authorizers: readonly Authorizer[]): Stage {
   return {
     name: 'impersonate',
     async run(request) {
+      request.answerHeaders = noSniff;
       const wanted = wantedBy(request);
-      if (wanted === undefined) return undefined;
+      if (wanted === undefined) {
+        delete request.answerHeaders;
+        return undefined;
+      }
       const last = lastMode.get(request.user.name);
       const order = last === undefined ? modes : [last, ...modes.filter((mode) => mode !== last)];
       let first: Error | undefined;
@@ -167,6 +171,7 @@ function impersonateStage(authorizers: readonly Authorizer[]): Stage {
         lastMode.set(request.user.name, mode);
         request.impersonator = request.user;
         request.user = mode.become(wanted);
+        delete request.answerHeaders;
         return undefined;
       }
       throw first ?? badRequest('nobody can be impersonated like this');

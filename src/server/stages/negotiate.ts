@@ -5,10 +5,10 @@ import {
   cborOffer,
   customOffer,
   type Form,
-  jsonForm,
   mediaTypes,
   negotiate,
   objectOffer,
+  prettyJson,
   type Offer,
   wantsPretty,
   watchMedia,
@@ -19,12 +19,12 @@ import { isTunnel } from './limit.ts';
 
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
 
-/** The form that is wanted, or JSON where it cannot be had: for refusals. */
+/** The form that is wanted, or indented JSON where it cannot be had: for refusals. */
 export function formOr(wanted: string | undefined, pretty: boolean, offer: Offer): Form {
   try {
     return negotiate(wanted, pretty, offer);
   } catch (error) {
-    if (isStatusError(error)) return jsonForm;
+    if (isStatusError(error)) return prettyJson;
     throw error;
   }
 }
