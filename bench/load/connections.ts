@@ -42,30 +42,34 @@ function openTls(port: number): Promise<TLSSocket> {
   });
 }
 
-/** Reads answers that tell their length, which all answers but watches do. */
+/** How an answer in pieces ends: JSON has nothing like it. */
+const lastPiece = '0\r\n\r\n';
+
+/** Reads answers that tell their length, and those in pieces (large lists). */
 export async function http1Connection(target: Target): Promise<Connection> {
   const socket = await openTls(target.port);
   let settle: { resolve(status: number): void; reject(error: Error): void } | undefined;
   let start: Buffer = Buffer.alloc(0);
   let rest = -1;
   let status = 0;
+  let isInPieces = false;
+  let tail = '';
   socket.on('data', (chunk: Buffer) => {
-    if (rest < 0) {
+    tail = (tail + chunk.subarray(-lastPiece.length).toString('latin1')).slice(-lastPiece.length);
+    if (rest < 0 && !isInPieces) {
       start = start.length === 0 ? chunk : Buffer.concat([start, chunk]);
       const end = start.indexOf(separator);
       if (end < 0) return;
       const text = start.subarray(0, end).toString('latin1');
       const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
       status = Number(text.slice(9, 12));
-      if (length === undefined) {
-        settle?.reject(new Error(`an answer without a length: ${text}`));
-        return;
-      }
-      rest = Number(length) - (start.length - end - separator.length);
+      isInPieces = length === undefined;
+      rest = Number(length ?? 0) - (start.length - end - separator.length);
       start = Buffer.alloc(0);
     } else rest -= chunk.length;
-    if (rest > 0) return;
+    if (isInPieces ? tail !== lastPiece : rest > 0) return;
     rest = -1;
+    isInPieces = false;
     settle?.resolve(status);
   });
   socket.on('error', (error) => settle?.reject(error));
