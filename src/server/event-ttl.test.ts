@@ -1,13 +1,16 @@
-// Owns the tests of events that vanish by themselves (--event-ttl), on a virtual clock and over every engine of this process.
+// Owns the tests of events that vanish by themselves (--event-ttl), on a virtual clock and over every engine of this process, and on etcd in real time.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sleep, systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { deferred } from '../base/task-group.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { etcdMissing, startEtcd } from '../store/etcd/etcd-process.suite.ts';
+import { openEtcdStore } from '../store/etcd/etcd.ts';
 import { openEmbeddedStore } from '../store/embedded/embedded.ts';
 import { memoryStore } from '../store/memory.ts';
 import type { Store } from '../store/store.ts';
@@ -90,6 +93,59 @@ for (const [engine, open] of Object.entries(engines))
       rmSync(directory, { recursive: true, force: true });
     }
   });
+
+/** etcd's clock is its own: the shortest times that it knows. */
+test('etcd: events go after their time, a write renews it, watchers are told', {
+  skip: etcdMissing ?? false,
+  timeout: 60_000,
+}, async () => {
+  const clock = systemClock;
+  const cluster = await startEtcd(1);
+  const store = await openEtcdStore(
+    { endpoints: cluster.endpoints },
+    { clock, random: systemRandom, log: silentLogger },
+  );
+  // Until it has a leader it knows no revision.
+  for (let ready = false; !ready; )
+    ready = await store.range({ start: '/' }).then(
+      () => true,
+      () => false,
+    );
+  const running = await startTestServer({ eventTtlSeconds: 2 }, store, { exclusiveStore: false });
+  const abort = new AbortController();
+  try {
+    const { admin } = running;
+    const gone: { readonly name: string; readonly atMs: number }[] = [];
+    const query = new URLSearchParams({ watch: '1' });
+    const events = admin.watch({ method: 'GET', path, query, signal: abort.signal })[Symbol.asyncIterator]();
+    for (const name of ['first', 'renewed']) await admin.call({ method: 'POST', path, body: eventNamed(name) });
+    const leaseOf = async (name: string): Promise<number> =>
+      (await store.range({ start: `/registry/events/default/${name}` })).items[0]!.lease;
+    const before = await leaseOf('renewed');
+    assert.notEqual(before, 0);
+    // Half of its time: what is measured is time itself.
+    await sleep(clock, 1200);
+    await admin.call({ method: 'PUT', path: `${path}/renewed`, body: { ...eventNamed('renewed'), count: 2 } });
+    const renewedMs = clock.monotonic();
+    assert.notEqual(await leaseOf('renewed'), before);
+    while (gone.length < 2) {
+      const { value } = (await events.next()) as { value: { type: string; object: { metadata: { name: string } } } };
+      if (value.type === 'DELETED') gone.push({ name: value.object.metadata.name, atMs: clock.monotonic() });
+    }
+    assert.deepEqual(
+      gone.map(({ name }) => name),
+      ['first', 'renewed'],
+    );
+    assert.ok(gone[1]!.atMs - renewedMs >= 1500, `${gone[1]!.atMs - renewedMs} ms after the last write`);
+    const list = (await admin.call({ method: 'GET', path })) as { items: unknown[] };
+    assert.deepEqual(list.items, []);
+  } finally {
+    abort.abort();
+    await running.stop();
+    await store.close();
+    await cluster.stop();
+  }
+});
 
 test('--event-ttl=0: they stay', async () => {
   const clock = new VirtualClock();

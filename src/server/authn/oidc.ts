@@ -1,6 +1,5 @@
 // Owns tokens of OpenID issuers (KEP-3331): found by issuer, checked against the issuer's keys, their claims mapped to a user by names or CEL.
-import { createLocalJWKSet, errors, jwtVerify } from 'jose';
-import type { JSONWebKeySet, JWTPayload } from 'jose';
+import { errors } from 'jose';
 import { environment } from '../../api/cel/environment.ts';
 import type { CompiledExpression } from '../../api/cel/environment.ts';
 import { dyn } from '../../api/cel/types.ts';
@@ -12,6 +11,8 @@ import type { Callout } from '../callout.ts';
 import { CalloutError } from '../callout.ts';
 import type { UserInfo } from '../request.ts';
 import { authenticated } from './authenticator.ts';
+import { distributedClaim } from './distributed-claims.ts';
+import { issuerOf, Refused, verifier } from './issuer-keys.ts';
 import type { TokenAuthenticator, TokenResult } from './authenticator.ts';
 
 export interface Mapping {
@@ -49,19 +50,11 @@ export interface JwtIssuer {
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 const budget = 1_000_000;
-/** Unknown keys make us ask the issuer anew, but not more often than this. */
-const refetchMs = 10_000;
-const callTimeoutMs = 10_000;
 
 interface Deps {
   readonly callout: Callout;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-/** The token is not this issuer's to vouch for, with the reason for the log. */
-class Refused extends Error {
-  override readonly name = 'Refused';
 }
 
 function compiler(variable: string): (expression: string) => (json: unknown) => unknown {
@@ -150,99 +143,36 @@ function mapper({
   };
 }
 
-/** The keys that the issuer publishes, fetched when first needed. */
-function keysOf({ issuer }: JwtIssuer, { callout, clock }: Deps) {
-  let keys: ReturnType<typeof createLocalJWKSet> | undefined;
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let fetching: Promise<void> | undefined;
-
-  async function json(url: string): Promise<Record<string, unknown>> {
-    const ca = issuer.certificateAuthority;
-    const { status, body } = await callout.call(
-      { url: new URL(url), ...(ca !== undefined && { ca }) },
-      { method: 'GET', timeoutMs: callTimeoutMs, maxBytes: 1024 * 1024 },
-    );
-    if (status !== 200) throw new CalloutError(`${url} answered with status ${status}`);
-    try {
-      return JSON.parse(body) as Record<string, unknown>;
-    } catch {
-      throw new CalloutError(`${url} did not answer with JSON`);
-    }
-  }
-
-  async function load(): Promise<void> {
-    fetchedAt = clock.monotonic();
-    const found = await json(
-      issuer.discoveryURL ?? `${issuer.url.replace(/\/$/, '')}/.well-known/openid-configuration`,
-    );
-    if (found['issuer'] !== issuer.url)
-      throw new CalloutError(`the issuer calls itself ${JSON.stringify(found['issuer'])}`);
-    const set = await json(String(found['jwks_uri']));
-    keys = createLocalJWKSet(set as unknown as JSONWebKeySet);
-  }
-
-  return {
-    async current(fresh: boolean): Promise<ReturnType<typeof createLocalJWKSet>> {
-      const mayAsk = clock.monotonic() - fetchedAt > refetchMs;
-      if ((keys === undefined || fresh) && (mayAsk || fetching !== undefined))
-        await (fetching ??= load().finally(() => {
-          fetching = undefined;
-        }));
-      if (keys === undefined) throw new CalloutError('the keys of the issuer are not known');
-      return keys;
-    },
-  };
-}
-
-function issuerOf(token: string): string | undefined {
-  const [, payload] = token.split('.');
-  if (payload === undefined || token.length > 64 * 1024) return undefined;
-  try {
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as { iss?: unknown } | null;
-    return typeof claims?.iss === 'string' ? claims.iss : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 export function openIdTokens(issuers: readonly JwtIssuer[], deps: Deps): TokenAuthenticator {
   const byUrl = new Map(
     issuers.map((config) => {
-      return [config.issuer.url, { config, keys: keysOf(config, deps), userOf: mapper(config) }] as const;
+      const { issuer, signingAlgorithms, claimMappings } = config;
+      const verify = verifier(
+        {
+          ...issuer,
+          algorithms: signingAlgorithms ?? algorithms,
+        },
+        deps,
+      );
+      const groups = claimMappings.groups?.claim;
+      const expand = groups === undefined ? undefined : distributedClaim(groups, issuer, verify, deps);
+      return [issuer.url, { verify, expand, userOf: mapper(config) }] as const;
     }),
   );
-
-  async function verified(
-    token: string,
-    { config, keys }: { config: JwtIssuer; keys: ReturnType<typeof keysOf> },
-  ): Promise<JWTPayload> {
-    const options = {
-      issuer: config.issuer.url,
-      audience: [...config.issuer.audiences],
-      algorithms: [...(config.signingAlgorithms ?? algorithms)],
-      currentDate: new Date(deps.clock.now()),
-      requiredClaims: ['exp'],
-    };
-    try {
-      return (await jwtVerify(token, await keys.current(false), options)).payload;
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      return (await jwtVerify(token, await keys.current(true), options)).payload;
-    }
-  }
 
   return {
     name: 'oidc',
     async authenticateToken(token): Promise<TokenResult | undefined> {
-      const issuer = byUrl.get(issuerOf(token) ?? '');
+      const url = issuerOf(token) ?? '';
+      const issuer = byUrl.get(url);
       if (issuer === undefined) return undefined;
       try {
-        const claims = await verified(token, issuer);
-        return { user: authenticated(issuer.userOf(claims)) };
+        const claims = await issuer.verify(token, url);
+        return { user: authenticated(issuer.userOf((await issuer.expand?.(claims)) ?? claims)) };
       } catch (error) {
         if (!(error instanceof Refused) && !(error instanceof CalloutError) && !(error instanceof errors.JOSEError))
           throw error;
-        deps.log.info('a token of an issuer was refused', { issuer: issuer.config.issuer.url, error: error.message });
+        deps.log.info('a token of an issuer was refused', { issuer: url, error: error.message });
         return undefined;
       }
     },

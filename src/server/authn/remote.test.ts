@@ -34,6 +34,8 @@ async function answer(path: string, body: string): Promise<unknown> {
       return { issuer: url, jwks_uri: `${url}/keys` };
     case '/elsewhere/openid':
       return { issuer: url, jwks_uri: `${url}/keys` };
+    case '/other/.well-known/openid-configuration':
+      return { issuer: `${url}/other`, jwks_uri: `${url}/keys` };
     case '/liar/openid':
       return { issuer: 'https://other', jwks_uri: `${url}/keys` };
     case '/keys':
@@ -59,16 +61,23 @@ async function answer(path: string, body: string): Promise<unknown> {
   }
 }
 
+/** What the source of distributed claims answers with: status and text, by path; what came with the question. */
+const sources = new Map<string, () => Promise<readonly [status: number, text: string]>>();
+let shown: string | undefined;
+
 const server = createServer({ key, cert: certificate }, (request: IncomingMessage, response: ServerResponse) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on(
-    'end',
-    () =>
-      void answer(request.url ?? '', Buffer.concat(chunks).toString()).then((value) =>
-        response.end(JSON.stringify(value)),
-      ),
-  );
+  request.on('end', () => {
+    const source = sources.get(request.url ?? '');
+    if (source !== undefined) {
+      shown = request.headers.authorization;
+      return void source().then(([status, text]) => response.writeHead(status).end(text));
+    }
+    return void answer(request.url ?? '', Buffer.concat(chunks).toString()).then((value) =>
+      response.end(JSON.stringify(value)),
+    );
+  });
 });
 const calls = callout(systemClock);
 const deps = { callout: calls, clock: systemClock, log: silentLogger };
@@ -121,6 +130,62 @@ test('tokens that are forged, late, for others or without a name are nobody', as
     'not a token',
   ];
   for (const text of bad) assert.equal(await tokens.authenticateToken(text), undefined, text);
+});
+
+test('groups may be told by another source (distributed claims)', async () => {
+  const tokens = openIdTokens([issuer()], deps);
+  const told = (name: string, claims: Record<string, unknown>, with_: Parameters<typeof token>[1] = {}): void =>
+    void sources.set(`/${name}`, async () => [200, await token(claims, with_)]);
+  const claims = (endpoint: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+    sub: 'ann',
+    _claim_names: { roles: 'src' },
+    _claim_sources: { src: { endpoint: `${url}/${endpoint}`, ...more } },
+  });
+  const groupsOf = async (given: Record<string, unknown>): Promise<readonly string[] | undefined> =>
+    (await tokens.authenticateToken(await token(given)))?.user.groups;
+  const everybody = 'system:authenticated';
+
+  told('good', { roles: ['a', 'b'] });
+  assert.deepEqual(await groupsOf(claims('good', { access_token: 'secret' })), ['oidc:a', 'oidc:b', everybody]);
+  assert.equal(shown, 'Bearer secret');
+  // Nothing is asked for what the token says, what nobody is said to know, and what would be in the token.
+  shown = 'nobody';
+  assert.deepEqual(await groupsOf({ ...claims('good'), roles: 'own' }), ['oidc:own', everybody]);
+  assert.deepEqual(await groupsOf({ ...claims('good'), _claim_names: { other: 'src' } }), [everybody]);
+  assert.deepEqual(await groupsOf({ sub: 'ann', _claim_names: { roles: 'src' } }), [everybody]);
+  assert.deepEqual(await groupsOf({ ...claims('good'), _claim_sources: { src: { JWT: 'x.y.z' } } }), [everybody]);
+  assert.equal(shown, 'nobody');
+  // Another issuer may vouch for them, behind the same authority.
+  sources.set('/elsewhere', async () => [
+    200,
+    await new SignJWT({ roles: ['far'] })
+      .setProtectedHeader({ alg: 'ES256', kid: 'a' })
+      .setIssuer(`${url}/other`)
+      .setAudience('k8s')
+      .setExpirationTime('5m')
+      .sign(signing.privateKey),
+  ]);
+  assert.deepEqual(await groupsOf(claims('elsewhere')), ['oidc:far', everybody]);
+  // Whoever cannot be believed makes the whole token worth nothing.
+  told('forged', { roles: ['a'] }, { key: stranger.privateKey });
+  told('for-others', { roles: ['a'] }, { audience: 'other' });
+  told('late', { roles: ['a'] }, { expires: '-1m' });
+  told('silent', {});
+  sources.set('/broken', async () => [500, 'no']);
+  sources.set('/text', async () => [200, 'no token']);
+  sources.set('/long', async () => [200, 'x'.repeat(100_000)]);
+  for (const name of ['forged', 'for-others', 'late', 'silent', 'broken', 'text', 'long'])
+    assert.equal(await groupsOf(claims(name)), undefined, name);
+  for (const wrong of [
+    { _claim_names: 'src' },
+    { _claim_names: { roles: 5 } },
+    { _claim_names: { roles: 'nowhere' } },
+    { _claim_sources: [] },
+    { _claim_sources: { src: 'x' } },
+    { _claim_sources: { src: { endpoint: 'no address' } } },
+    { _claim_sources: { src: { endpoint: 'http://127.0.0.1:1/plain' } } },
+  ])
+    assert.equal(await groupsOf({ ...claims('good'), ...wrong }), undefined, JSON.stringify(wrong));
 });
 
 test('claims are mapped and judged by CEL', async () => {
