@@ -47,7 +47,7 @@ async function kubernetesService(options: KubernetesServiceOptions): Promise<voi
       },
       spec: {
         clusterIP: ranges[0]!.at(0),
-        clusterIPs: [ranges[0]!.at(0)],
+        ipFamilyPolicy: 'SingleStack',
         type: 'ClusterIP',
         sessionAffinity: 'None',
         ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],

@@ -1,5 +1,7 @@
 // Owns the other ways to see objects: Tables (server-side printing) and metadata alone. Pure; knows no kind.
 
+import { lazily } from '../../base/lazily.ts';
+import { readFact } from '../facts.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
@@ -119,15 +121,37 @@ function emptyStructs(schema: ObjectSchema): Record<string, unknown> {
   return Object.fromEntries(inner.map((field) => [field.name, emptyStructs(field.schema as ObjectSchema)]));
 }
 
-function definitions({ resource, collection, custom }: Served): object[] {
+interface ColumnTexts {
+  readonly texts: readonly string[];
+  /** By "group/plural" and column, places in `texts`. */
+  readonly columns: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+const columnTexts = lazily(() => readFact('columns.json') as ColumnTexts);
+
+function descriptionOf({ group, plural }: Resource, column: string): string {
+  const { texts, columns } = columnTexts();
+  const place = columns[`${group}/${plural}`]?.[column];
+  return place === undefined ? '' : texts[place]!;
+}
+
+const knownDefinitions = new WeakMap<Served, readonly object[]>();
+
+function definitions(served: Served): readonly object[] {
+  let known = knownDefinitions.get(served);
+  if (known === undefined) knownDefinitions.set(served, (known = makeDefinitions(served)));
+  return known;
+}
+
+function makeDefinitions({ resource, collection, custom }: Served): readonly object[] {
   const announced = columnsOf(custom ? resource : (collection?.storage ?? resource)).filter(
     ({ unannounced }) => unannounced !== true,
   );
-  return announced.map(({ name, type, format = '', description = '', priority = 0 }) => ({
+  return announced.map(({ name, type, format = '', description, priority = 0 }) => ({
     name,
     type,
     format,
-    description,
+    description: description ?? (custom ? '' : descriptionOf(resource, name)),
     priority,
   }));
 }

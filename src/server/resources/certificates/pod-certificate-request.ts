@@ -10,7 +10,7 @@ import { certificateProblem, pemBlocks } from '../../../api/validation/pem.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateSignerName } from '../../../api/validation/signer-name.ts';
-import { ageColumn, nameColumn } from '../columns.ts';
+import { mapText, nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
 
 type Request = Frozen<PodCertificateRequest>;
@@ -35,7 +35,13 @@ function validateExpiration(problems: Problems, { spec }: Request): void {
 function validateStub(problems: Problems, base64: string | undefined): void {
   const path = 'spec.stubPKCS10Request';
   const der = Buffer.from(base64 ?? '', 'base64');
-  if (der.length === 0) return problems.required(path, 'must be set');
+  if (der.length === 0) {
+    // Of the object within, which knows an older form of request, too.
+    const message =
+      'Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set';
+    problems.list.push({ reason: 'FieldValueInvalid', field: 'spec', message });
+    return;
+  }
   if (der.length > maxRequestBytes) return problems.tooLong(path, maxRequestBytes);
   const wrong = certificateRequestProblem(der);
   if (wrong !== undefined) problems.invalid(path, '<request data>', wrong);
@@ -49,7 +55,7 @@ function validate(obj: Request): Problems {
     const name = spec[`${owner}Name`] ?? '';
     problems.each(`spec.${owner}Name`, name, subdomainName(name));
     const uid = spec[`${owner}UID`] ?? '';
-    if (uid === '') problems.required(`spec.${owner}UID`, 'must not be empty');
+    if (uid === '') problems.invalid(`spec.${owner}UID`, '', 'must not be empty');
     else if (uid.length > maxUid) problems.tooLong(`spec.${owner}UID`, maxUid);
   }
   validateExpiration(problems, obj);
@@ -146,7 +152,11 @@ export const podCertificateRequest = defineResource<PodCertificateRequest>(podCe
     { name: 'NodeName', type: 'string', cell: ({ spec }) => spec.nodeName },
     { name: 'SignerName', type: 'string', cell: ({ spec }) => spec.signerName },
     { name: 'State', type: 'string', cell: stateText },
-    ageColumn,
+    {
+      name: 'UnverifiedUserAnnotations',
+      type: 'string',
+      cell: ({ spec }) => mapText(spec.unverifiedUserAnnotations),
+    },
   ],
   subresources: {
     status: {
