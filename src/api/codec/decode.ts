@@ -1,6 +1,7 @@
 // Owns the way from strangers' bytes to a typed object: parse, check apiVersion and kind, decode against the schema, field validation.
 import type { ObjectSchema } from '../schema/schema.ts';
 import { badRequest, StatusError } from '../status-error.ts';
+import { NumberText } from './json-parse.ts';
 import type { ParsedJson } from './json-parse.ts';
 import { TypeMismatch, ValueError } from './scalars.ts';
 import { decoderOf, type Decoding } from './structure.ts';
@@ -11,18 +12,32 @@ export interface Decoded {
   readonly strict: readonly string[];
 }
 
+/** As Go says it of a value that is something else than it should be. */
+function cannotUnmarshal(value: unknown, into: string): StatusError {
+  const isNumber = typeof value === 'number' || value instanceof NumberText;
+  const what = Array.isArray(value)
+    ? 'array'
+    : isNumber
+      ? 'number'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : typeof value;
+  return badRequest(`couldn't get version/kind; json parse error: json: cannot unmarshal ${what} into ${into}`);
+}
+
 /** What a body says of itself before it is decoded; empty where it says nothing. Throws 400 unless it is an object or null, which is an empty one. */
 export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: string } {
   const { value } = parsed;
   if (value === null) return { apiVersion: '', kind: '' };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badRequest(
-      "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct { APIVersion string; Kind string }",
+    throw cannotUnmarshal(
+      value,
+      String.raw`Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`,
     );
   const { apiVersion: versionGiven, kind: kindGiven } = value as { apiVersion?: unknown; kind?: unknown };
   const [apiVersion, kind] = [versionGiven ?? '', kindGiven ?? ''];
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string')
-    throw badRequest("couldn't get version/kind; json parse error: json: apiVersion and kind must be strings");
+  if (typeof apiVersion !== 'string') throw cannotUnmarshal(apiVersion, 'Go struct field .apiVersion of type string');
+  if (typeof kind !== 'string') throw cannotUnmarshal(kind, 'Go struct field .kind of type string');
   return { apiVersion, kind };
 }
 

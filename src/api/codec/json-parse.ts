@@ -1,6 +1,7 @@
 // Owns the reading of strangers' JSON: JSON.parse where it suffices, else a careful parser which sees duplicates and number texts.
 import { setOwn } from '../meta.ts';
 import { badRequest } from '../status-error.ts';
+import { jsonProblem } from './json-problem.ts';
 import { countKeys, scanJson } from './json-scan.ts';
 
 /** A number whose text is no plain small integer: 2.0, 1e1, 12345678901234567890. */
@@ -46,7 +47,9 @@ export function parseJson(input: Uint8Array | string): ParsedJson {
     value = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw badRequest(`couldn't get version/kind; json parse error: ${syntaxText(error)}`);
+    // V8 quotes the text it read, which may be secret or long.
+    const problem = jsonProblem(typeof input === 'string' ? Buffer.from(input) : input);
+    throw badRequest(`couldn't get version/kind; json parse error: ${problem ?? 'it is no JSON'}`);
   }
   const parsed: ParsedJson =
     !oddNumbers && countKeys(value) === keys
@@ -66,12 +69,6 @@ function wellFormed(value: unknown): unknown {
   for (const [key, inner] of Object.entries(value))
     setOwn(result, key.replace(loneSurrogate, '\uFFFD'), wellFormed(inner));
   return result;
-}
-
-/** V8 quotes the text it read, which may be secret or long: only the place is told. */
-function syntaxText(error: SyntaxError): string {
-  const place = /at position (\d+)/.exec(error.message);
-  return place === null ? 'unexpected end of JSON input' : `invalid character at offset ${place[1]}`;
 }
 
 const maxDuplicates = 100;

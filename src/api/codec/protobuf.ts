@@ -3,7 +3,7 @@ import { schemaOf } from '../schema/builtin.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import { badRequest } from '../status-error.ts';
 import { ProtobufError, Reader, Writer } from './protobuf-bytes.ts';
-import { openEnvelope, sealEnvelope } from './protobuf-envelope.ts';
+import { isEnveloped, openEnvelope, sealEnvelope } from './protobuf-envelope.ts';
 import { readMessage, writeMessage } from './protobuf-message.ts';
 import { normalize } from './structure.ts';
 
@@ -24,6 +24,8 @@ export function encodeProtobuf(schema: ObjectSchema, object: unknown): Buffer {
  * Throws StatusError 400 for malformed bytes and unknown kinds.
  */
 export function decodeProtobuf(bytes: Uint8Array, fallback?: { apiVersion: string; kind: string }): DecodedProtobuf {
+  if (!isEnveloped(bytes))
+    throw badRequest('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   try {
     const envelope = openEnvelope(bytes);
     const apiVersion = envelope.apiVersion || (fallback?.apiVersion ?? '');

@@ -1,6 +1,6 @@
 // Owns reading the body of a request as an object: media type, size, shape, unknown fields. Decides nothing about its meaning.
 import * as fieldError from '../../api/field-error.ts';
-import { badRequest, invalid } from '../../api/status-error.ts';
+import { badRequest, invalid, isStatusError } from '../../api/status-error.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
@@ -39,10 +39,31 @@ export async function readObject(
   }
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;
-  const { object, problems, inexact } = decodeBytes(bytes, contentTypeOf(request), expected, request.cbor);
+  const contentType = contentTypeOf(request);
+  let decoded: ReturnType<typeof decodeBytes>;
+  try {
+    decoded = decodeBytes(bytes, contentType, expected, request.cbor);
+  } catch (error) {
+    throw expected === undefined || expected.kind === 'DeleteOptions' ? error : unrecognized(error, bytes, expected);
+  }
+  const { object, problems, inexact } = decoded;
   if (inexact !== undefined) request.inexact = inexact;
   complain(request, problems, validation, object);
   return object;
+}
+
+const unreadable = /^(couldn't get version\/kind|provided data does not appear|empty data)/;
+const mostShown = 30;
+
+/** What does not say what it is, is told with what it should have been and how it begins. */
+function unrecognized(error: unknown, bytes: Uint8Array, { kind }: Expected): unknown {
+  if (!isStatusError(error, 'BadRequest') || !unreadable.test(error.message)) return error;
+  const text = Buffer.from(bytes.subarray(0, mostShown));
+  const shown = bytes.length === 0 ? '<empty>' : bytes[0] === 0x7b ? text.toString() : text.toString('hex');
+  const rest = bytes.length > mostShown ? ' ...' : '';
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): ${error.message} (${shown}${rest})`,
+  );
 }
 
 /** What fieldValidation asks for: refused, told, or nothing. */
@@ -69,8 +90,15 @@ export async function readResource(
   validation: FieldValidation,
 ): Promise<KubeObject> {
   const object = (await readObject(request, validation, resource)) ?? emptyDocument(request);
-  if (object === undefined || object === null) throw badRequest('the request has no body');
+  if (object === undefined || object === null) throw unrecognized(emptyBody(request), Buffer.alloc(0), resource);
   return checkKind(object, resource);
+}
+
+function emptyBody(request: ApiRequest): Error {
+  const isProtobuf = contentTypeOf(request) === 'application/vnd.kubernetes.protobuf';
+  return badRequest(
+    isProtobuf ? 'empty data' : "couldn't get version/kind; json parse error: unexpected end of JSON input",
+  );
 }
 
 /** YAML of nothing is null, and null is an object with nothing in it. */
