@@ -86,7 +86,8 @@ function document({ catalog, services, documents }: Discoverable, groups: readon
     json,
     yaml: lazily(() => writeYaml(value)),
     protobuf: lazily(() => encodeProtobuf(aggregatedSchema(), value)),
-    tag: `"${sha512(json)}"`,
+    // Of what is told, without what it is: as upstream makes it, so that clients may go from one to the other.
+    tag: `"${sha512(JSON.stringify({ metadata: value.metadata, items: value.items }))}"`,
   };
 }
 

@@ -69,7 +69,7 @@ function root(request: ApiRequest, document: Document, legacy: () => object): Ap
     // What peers of this server serve is what it serves: the profile "nopeer" changes nothing.
     const body =
       parameters.get('g') === 'apidiscovery.k8s.io' && parameters.get('v') === 'v2'
-        ? encoded(document, type)
+        ? encoded(document, type, wantsPretty(request) || parameters.get('pretty') === '1')
         : undefined;
     if (body === undefined) continue;
     const aggregatedType = `${type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
@@ -83,8 +83,8 @@ function root(request: ApiRequest, document: Document, legacy: () => object): Ap
 
 const plainTypes: ReadonlySet<string> = new Set(plainOffer.media.map((media) => mediaTypes[media]));
 
-function encoded(document: Document, type: string): string | Buffer | undefined {
-  if (type === mediaTypes.json) return document.json;
+function encoded(document: Document, type: string, isPretty: boolean): string | Buffer | undefined {
+  if (type === mediaTypes.json) return isPretty ? JSON.stringify(document.value, null, 2) : document.json;
   if (type === mediaTypes.yaml) return document.yaml();
   return type === mediaTypes.protobuf ? document.protobuf() : undefined;
 }
