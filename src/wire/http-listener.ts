@@ -165,6 +165,8 @@ export async function httpListener(options: HttpListenerOptions): Promise<HttpLi
       session.on('stream', (stream, headers) => {
         // A peer that resets a stream is no event of ours: whoever uses the stream sees it close.
         stream.on('error', () => undefined);
+        if (headers.expect?.toLowerCase() === '100-continue' && !stream.destroyed)
+          (stream as http2.ServerHttp2Stream).additionalHeaders({ ':status': 100 });
         options.onExchange(exchangeOfHttp2(stream as http2.ServerHttp2Stream, headers));
         // Streams under way are finished first.
         if (options.sendsAway?.() === true) session.close();

@@ -1,6 +1,7 @@
 // Owns users by client certificate: CN is the name, each O a group. Certificates of other authorities are refused.
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import type { Histogram } from '../../base/metrics.ts';
 import type { UserInfo } from '../request.ts';
 import type { Authenticator } from './authenticator.ts';
 import { authenticated, BadCredential } from './authenticator.ts';
@@ -65,9 +66,16 @@ export function isIssuedBy(
   );
 }
 
-export function clientCertificates(authorities: Authorities, clock: Clock): Authenticator {
+interface Known {
+  readonly user: UserInfo;
+  readonly untilMs: number;
+  readonly expiresMs: number;
+}
+
+/** `expiresIn`: told how many seconds the certificate of each request that is let in still lasts. */
+export function clientCertificates(authorities: Authorities, clock: Clock, expiresIn?: Histogram): Authenticator {
   // By the certificate's digest: a connection sends many requests.
-  const byDigest = new Map<string, { readonly user: UserInfo; readonly untilMs: number }>();
+  const byDigest = new Map<string, Known>();
   let judgedBy = authorities.list;
   return {
     name: 'x509',
@@ -80,8 +88,12 @@ export function clientCertificates(authorities: Authorities, clock: Clock): Auth
       }
       const digest = certificate.fingerprint256;
       const cached = byDigest.get(digest);
-      if (cached !== undefined && cached.untilMs > clock.now()) return cached.user;
-      if (!isIssuedBy(certificate, authorities.list, clock.now()))
+      const nowMs = clock.now();
+      if (cached !== undefined && cached.untilMs > nowMs) {
+        expiresIn?.observe((cached.expiresMs - nowMs) / 1000);
+        return cached.user;
+      }
+      if (!isIssuedBy(certificate, authorities.list, nowMs))
         throw new BadCredential('the client certificate is not of a known authority, or has expired');
       const [name] = attributesOf(certificate.subject, 'CN');
       if (name === undefined || name === '') throw new BadCredential('the client certificate has no common name');
@@ -93,7 +105,9 @@ export function clientCertificates(authorities: Authorities, clock: Clock): Auth
         },
       });
       if (byDigest.size >= 4096) byDigest.clear();
-      byDigest.set(digest, { user, untilMs: Math.min(clock.now() + 60_000, Date.parse(certificate.validTo)) });
+      const expiresMs = Date.parse(certificate.validTo);
+      byDigest.set(digest, { user, untilMs: Math.min(nowMs + 60_000, expiresMs), expiresMs });
+      expiresIn?.observe((expiresMs - nowMs) / 1000);
       return user;
     },
   };

@@ -5,7 +5,7 @@ import type { MetricsRegistry } from '../../base/metrics.ts';
 import type { Callout } from '../callout.ts';
 import { checkIssuers } from './issuer-rules.ts';
 import { openIdTokens } from './oidc.ts';
-import { tokenMetrics } from '../metrics/tokens.ts';
+import { clientCertificateExpiration, tokenMetrics } from '../metrics/tokens.ts';
 import { webhookTokens } from './webhook.ts';
 import type { ApiServerOptions } from '../options.ts';
 import type { Catalog } from '../served/served.ts';
@@ -72,7 +72,11 @@ export function authentication(
     proxyAuthorities,
     authenticators: [
       ...(proxyAuthorities === undefined ? [] : [frontProxy(requestHeader!, proxyAuthorities, clock)]),
-      ...(clientAuthorities === undefined ? [] : [clientCertificates(clientAuthorities, clock)]),
+      ...(clientAuthorities === undefined
+        ? []
+        : [
+            clientCertificates(clientAuthorities, clock, remote.metrics && clientCertificateExpiration(remote.metrics)),
+          ]),
       tokens,
     ],
     anonymous: {

@@ -36,6 +36,8 @@ export interface WatchRunOptions {
   readonly prepare?: (entries: readonly Entry[]) => Promise<void> | undefined;
   /** Makes the object of a bookmark. */
   readonly bookmark: (revision: number, initialEnd: boolean) => Entry;
+  /** Called when the initial state has been sent and marked. */
+  readonly onInitialEnd?: () => void;
 }
 
 /** Changes that may wait for a slow reader before the watch ends (it then watches anew from where it was). */
@@ -163,6 +165,7 @@ export class WatchRun implements Watching {
         this.#initialDone = true;
         if (!markInitialEnd) continue;
         event = new SharedEvent('BOOKMARK', bookmark(revision, true));
+        this.#options.onInitialEnd?.();
       } else if (this.#queueAt < this.#queue.length) event = this.#queue[this.#queueAt++]!;
       else {
         this.#queue = [];

@@ -197,8 +197,8 @@ export function httpTransport(
     };
     if (contentType !== '') headers['Content-Type'] = contentType;
     if (request.flow !== undefined) {
-      headers['X-Kubernetes-PF-FlowSchema-UID'] = request.flow.schema;
-      headers['X-Kubernetes-PF-PriorityLevel-UID'] = request.flow.level;
+      headers['X-Kubernetes-Pf-Flowschema-Uid'] = request.flow.schema;
+      headers['X-Kubernetes-Pf-Prioritylevel-Uid'] = request.flow.level;
     }
     const { origin } = request.headers;
     if (origins !== undefined && typeof origin === 'string') Object.assign(headers, origins.headersFor(origin));

@@ -1,7 +1,7 @@
 // Owns what is told of the watch caches and of what is stored, read from them when somebody asks.
 import type { Histogram, MetricsRegistry } from '../../base/metrics.ts';
-import type { WatchCache } from '../cache/watch-cache.ts';
-import type { Catalog, Collection } from '../served/served.ts';
+import type { Scope, WatchCache } from '../cache/watch-cache.ts';
+import type { Catalog, Collection, Served } from '../served/served.ts';
 
 const waitBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3];
 const loadBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
@@ -10,7 +10,17 @@ const dispatchBuckets = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export interface ReadMetrics {
   /** How long a read waited for the cache to be as fresh as it must be; 0: it was. */
   waited(collection: Collection, seconds: number): void;
+  /** How long it took from a watch's request to the end of its initial state. */
+  streamed(served: Served, scope: Scope, seconds: number): void;
 }
+
+const streamBuckets = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60];
+const scopeNames: Readonly<Record<Scope['type'], string>> = {
+  all: 'cluster',
+  namespace: 'namespace',
+  key: 'resource',
+  index: 'cluster',
+};
 
 export function readMetrics(registry: MetricsRegistry): ReadMetrics {
   const waits = registry.histograms(
@@ -19,8 +29,16 @@ export function readMetrics(registry: MetricsRegistry): ReadMetrics {
     ['group', 'resource'],
     waitBuckets,
   );
+  const streams = registry.histograms(
+    'apiserver_watch_list_duration_seconds',
+    'How long the initial states of watches took.',
+    ['group', 'resource', 'scope', 'version'],
+    streamBuckets,
+  );
   const known = new WeakMap<Collection, Histogram>();
   return {
+    streamed: ({ resource: { group, plural, version } }, scope, seconds) =>
+      streams.of(group, plural, scopeNames[scope.type], version).observe(seconds),
     waited(collection, seconds) {
       let mine = known.get(collection);
       if (mine === undefined) {

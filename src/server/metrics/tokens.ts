@@ -1,6 +1,6 @@
-// Owns what is counted of bearer tokens: those remembered and those asked about.
+// Owns what is counted of credentials, certificates and bearer tokens: those remembered and those asked about.
 import type { Clock } from '../../base/clock.ts';
-import type { MetricsRegistry } from '../../base/metrics.ts';
+import type { Histogram, MetricsRegistry } from '../../base/metrics.ts';
 
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -9,6 +9,21 @@ export interface TokenMetrics {
   hit(): void;
   /** It has to be asked about: what to call when the answer is there. `error`: none could be had. */
   miss(): (outcome: 'ok' | 'error') => void;
+}
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+export function clientCertificateExpiration(registry: MetricsRegistry): Histogram {
+  return registry.histogram(
+    'apiserver_client_certificate_expiration_seconds',
+    'How long the certificates of requests still last.',
+    [
+      ...[0, 30 * minute, hour, 2 * hour, 6 * hour, 12 * hour],
+      ...[1, 2, 4, 7, 30, 90, 180, 360].map((days) => days * day),
+    ],
+  );
 }
 
 export interface AccountTokenMetrics {

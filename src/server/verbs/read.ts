@@ -319,6 +319,9 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
     timeoutMs,
     ...(failure && { failure }),
     bookmark: (at, initialEnd) => bookmark(served, at, initialEnd),
+    ...(parts.reads && {
+      onInitialEnd: () => parts.reads!.streamed(served, scope, (parts.clock.now() - request.arrivedMs) / 1000),
+    }),
     ...(served.resource.conversion?.calls === true && {
       prepare: (entries: readonly Entry[]) => ready(served, entries, whenRead),
     }),
