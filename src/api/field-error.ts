@@ -1,4 +1,5 @@
 // Owns how validation errors are made and worded: the texts that clients show (API conventions, StatusCause). Decides nothing.
+import { writeJson } from './codec/json-write.ts';
 import type { FieldError, FieldErrorReason } from './status-error.ts';
 
 export type { FieldError };
@@ -86,7 +87,7 @@ function shown(value: unknown): string {
     case 'undefined':
       return '"null"';
     default:
-      return value === null ? '"null"' : JSON.stringify(value);
+      return value === null ? '"null"' : writeJson(value);
   }
 }
 

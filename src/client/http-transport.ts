@@ -1,4 +1,6 @@
 // Owns how API requests travel over HTTP: credentials, encoding, statuses as errors, retries the server asks for, timeouts.
+import { parseExact } from '../api/codec/json-parse.ts';
+import { writeJson } from '../api/codec/json-write.ts';
 import type { Clock } from '../base/clock.ts';
 import { sleep } from '../base/clock.ts';
 import { freeze, type Frozen } from '../api/meta.ts';
@@ -135,13 +137,13 @@ async function headersOf(options: HttpTransportOptions, request: TransportReques
 function encodeBody(body: unknown): Uint8Array | undefined {
   if (body === undefined) return undefined;
   if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return Buffer.from(typeof body === 'string' ? body : writeJson(body));
 }
 
 function parseAnswer(answer: HttpAnswer, text: string): unknown {
   const type = String(answer.headers['content-type'] ?? '');
   if (!type.includes('json')) return text;
-  return text === '' ? null : (JSON.parse(text) as unknown);
+  return text === '' ? null : parseExact(text);
 }
 
 async function readAll(body: AsyncIterable<Uint8Array>): Promise<string> {

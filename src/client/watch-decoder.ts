@@ -1,4 +1,5 @@
 // Owns how a watch answer's bytes become events: one JSON document a line, with a bound on the line.
+import { parseExact } from '../api/codec/json-parse.ts';
 
 /** A line longer than the server may ever send: the largest object (etcd's request limit is 1.5 MiB) with room for escapes. */
 export const maxWatchLineBytes = 32 * 1024 * 1024;
@@ -53,7 +54,7 @@ export class WatchDecoder {
 }
 
 function parseEvent(line: string): RawWatchEvent {
-  const event = JSON.parse(line) as Partial<RawWatchEvent> | null;
+  const event = parseExact(line) as Partial<RawWatchEvent> | null;
   if (typeof event?.type !== 'string' || typeof event.object !== 'object' || event.object === null)
     throw new Error('watch stream sent something that is no event');
   return { type: event.type, object: event.object };

@@ -1,4 +1,5 @@
 // Owns the in-process side of the pipeline: a client Transport whose objects travel by reference, for one given user.
+import { parseExact } from '../api/codec/json-parse.ts';
 import type { Frozen } from '../api/meta.ts';
 import type { Status } from '../api/generated/meta.v1.ts';
 import { StatusError } from '../api/status-error.ts';
@@ -83,7 +84,7 @@ export function inProcessTransport({ pipeline, clock, user, agent = 'k8ts' }: In
           };
         }
         case 'bytes':
-          return answer.contentType.startsWith('application/json') ? JSON.parse(text(answer.body)) : text(answer.body);
+          return answer.contentType.startsWith('application/json') ? parseExact(text(answer.body)) : text(answer.body);
         case 'stream':
           return streamed(answer);
         case 'watch':
@@ -115,7 +116,7 @@ const maxStreamedBytes = 64 * 1024 * 1024;
 async function streamed(answer: Stream): Promise<unknown> {
   const body = (await readWhole(answer.body, maxStreamedBytes)).toString();
   const type = headerOf(answer, 'content-type');
-  const value: unknown = type.startsWith('application/json') ? JSON.parse(body) : body;
+  const value: unknown = type.startsWith('application/json') ? parseExact(body) : body;
   if (answer.code < 400) return value;
   const status = value as Partial<Status> | null;
   if (typeof status === 'object' && status?.kind === 'Status') throw new StatusError(status as Status);

@@ -1,4 +1,5 @@
 // Owns /openapi/v2 and /openapi/v3: documents made when they are first asked for, kept as bytes, told apart by hashes.
+import { writeJson } from '../api/codec/json-write.ts';
 import { customDocument } from '../api/openapi/custom.ts';
 import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
@@ -213,7 +214,7 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
       [...kinds].map(([path, all]) => [
         path,
         {
-          hash: hashOfFact(JSON.stringify(all)),
+          hash: hashOfFact(writeJson(all)),
           make: () => {
             const { document: facts, schemas: own } = customDocument(all);
             return openApiV3(facts, { ...schemas(), ...own }, texts());
@@ -284,7 +285,7 @@ function groupFiles(): Map<string, KnownDocument> {
     return [path, { read: () => readFact(file) as SlimDocument, hash: lazily(() => hashOfFact(readFactText(file))) }];
   });
   for (const [path, made] of otherDocuments)
-    found.push([path, { read: () => made, hash: lazily(() => hashOfFact(JSON.stringify(made))) }]);
+    found.push([path, { read: () => made, hash: lazily(() => hashOfFact(writeJson(made))) }]);
   return new Map(found.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -304,5 +305,5 @@ const texts = lazily(() => readFact('descriptions.json') as Texts);
 const schemas = lazily(() => withTexts({ ...(readFact('schemas.json') as Schemas), ...otherSchemas }, texts()));
 
 function jsonBytes(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
+  return Buffer.from(writeJson(value));
 }

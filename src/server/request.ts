@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import type { X509Certificate } from 'node:crypto';
+import { writeJson } from '../api/codec/json-write.ts';
 import type { Frozen } from '../api/meta.ts';
 import type { Entry } from './cache/entry.ts';
 import type { Form } from './http/form.ts';
@@ -114,7 +115,7 @@ export interface ListAnswer {
 
 /** As it came, or as JSON when it never was bytes. */
 export function bodyBytes(body: RequestBody): Promise<Uint8Array> | Uint8Array {
-  return body.type === 'bytes' ? body.read() : Buffer.from(JSON.stringify(body.object));
+  return body.type === 'bytes' ? body.read() : Buffer.from(writeJson(body.object));
 }
 
 /** Front proxies may name the request themselves. */

@@ -1,4 +1,6 @@
 // Owns the elements of field paths: their text in FieldsV1 ("f:name", "k:{…}", "v:…", "i:3"), their order and how people read them.
+import { parseExact } from '../codec/json-parse.ts';
+import { writeJson } from '../codec/json-write.ts';
 import { quoteText } from '../field-error.ts';
 
 /** How an element looks in a conflict: ".name", "[a=1,b=\"x\"]", "[=\"v\"]", "[3]". */
@@ -8,18 +10,18 @@ export function displayOf(element: string): string {
     case 'f':
       return `.${rest}`;
     case 'k':
-      return `[${Object.entries(JSON.parse(rest) as object)
+      return `[${Object.entries(parseExact(rest) as object)
         .map(([name, value]) => `${name}=${shown(value)}`)
         .join(',')}]`;
     case 'v':
-      return `[=${shown(JSON.parse(rest))}]`;
+      return `[=${shown(parseExact(rest))}]`;
     default:
       return `[${rest}]`;
   }
 }
 
 function shown(value: unknown): string {
-  return typeof value === 'string' ? quoteText(value) : JSON.stringify(value);
+  return typeof value === 'string' ? quoteText(value) : writeJson(value);
 }
 
 /** The element of a list item that is known by its keys. `keys` are sorted by name. */
@@ -28,13 +30,13 @@ export function keyElement(keys: readonly (readonly [name: string, value: unknow
   for (let at = 0; at < keys.length; at++) {
     if (at > 0) text += ',';
     const [name, value] = keys[at]!;
-    text += `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    text += `${writeJson(name)}:${writeJson(value)}`;
   }
   return `${text}}`;
 }
 
 export function valueElement(value: unknown): string {
-  return `v:${JSON.stringify(value)}`;
+  return `v:${writeJson(value)}`;
 }
 
 /**
@@ -65,7 +67,7 @@ export function canonicalElement(text: string): string | null | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExact(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -95,7 +97,7 @@ const valueLimit = 4096;
 function valueOf(element: string): unknown {
   let value = values.get(element);
   if (value === undefined) {
-    value = JSON.parse(element.slice(2));
+    value = parseExact(element.slice(2));
     if (values.size >= valueLimit) values.clear();
     values.set(element, value);
   }
@@ -115,16 +117,17 @@ function compareKeys(a: object, b: object): number {
 function typeRank(value: unknown): number {
   if (value === null) return 5;
   if (Array.isArray(value)) return 3;
-  return ({ number: 0, string: 1, boolean: 2, object: 4 } as Record<string, number>)[typeof value]!;
+  return ({ number: 0, bigint: 0, string: 1, boolean: 2, object: 4 } as Record<string, number>)[typeof value]!;
 }
 
 function compareValues(a: unknown, b: unknown): number {
   const left = typeRank(a);
   const right = typeRank(b);
   if (left !== right) return left - right;
+  if (typeof a === 'bigint' || typeof b === 'bigint') return a === b ? 0 : (a as bigint) < (b as bigint) ? -1 : 1;
   if (typeof a === 'number' || typeof a === 'boolean') return Number(a) - Number(b);
   if (typeof a === 'string') return compareText(a, b as string);
-  return compareText(JSON.stringify(a), JSON.stringify(b));
+  return compareText(writeJson(a), writeJson(b));
 }
 
 /** By code points, which is also the order of the UTF-8 bytes that Go compares. */

@@ -1,4 +1,6 @@
 // Owns kubectl's annotation of client-side apply: what it allows a server-side apply to take over, and keeping it current.
+import { parseExact } from '../codec/json-parse.ts';
+import { writeJson } from '../codec/json-write.ts';
 import type { Schema } from '../schema/schema.ts';
 import { compare } from './compare.ts';
 import { fieldSetOf } from './field-set.ts';
@@ -20,7 +22,7 @@ export function allowedByLastApplied(schema: Schema, apiVersion: string, live: o
   const text = annotationsOf(live)[lastAppliedAnnotation];
   if (typeof text !== 'string' || text === '') return undefined;
   try {
-    const applied = JSON.parse(text) as unknown;
+    const applied = parseExact(text);
     if (!isMap(applied) || applied['apiVersion'] !== apiVersion) return undefined;
     const { changed, removed } = compare(schema, live, applied);
     return difference(difference(fieldSetOf(schema, applied), changed), removed);
@@ -75,5 +77,5 @@ const escaped: Readonly<Record<string, string>> = {
 };
 
 function scalarJson(value: unknown): string {
-  return (JSON.stringify(value) ?? 'null').replace(/[<>&\u2028\u2029]/g, (char) => escaped[char]!);
+  return (writeJson(value) ?? 'null').replace(/[<>&\u2028\u2029]/g, (char) => escaped[char]!);
 }

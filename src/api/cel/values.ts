@@ -1,4 +1,5 @@
 // Owns what CEL computes with at run time: its values, how JSON of a known type becomes one, and back. No operators.
+import { wholeNumber } from '../codec/json-parse.ts';
 import type { CelType } from './types.ts';
 import { dyn, int, string } from './types.ts';
 
@@ -160,29 +161,51 @@ export interface JsonType {
 
 export const untyped: JsonType = { type: dyn };
 
-/** A value of JSON as its type says; what is inside is read when it is looked at. */
+/** Types by what JSON may say for them; others are read from texts. */
+const saidAs: Readonly<Record<string, readonly CelType['kind'][]>> = {
+  string: ['string'],
+  boolean: ['bool'],
+  int64: ['int', 'double'],
+  float64: ['double'],
+  list: ['list'],
+  map: ['map', 'struct'],
+};
+
+/** Throws CelError for a value that its schema does not allow: rules are run on such, too. */
+function check(kind: CelType['kind'], got: string): void {
+  if (kind !== 'dyn' && !saidAs[got]!.includes(kind)) throw new CelError(`invalid data, expected ${kind}, got ${got}`);
+}
+
+/** A value of JSON as its type says; what is inside is read when it is looked at. Throws CelError for one of another type. */
 export function fromJson(json: unknown, as: JsonType = untyped): CelValue {
+  const { kind } = as.type;
   switch (typeof json) {
     case 'string':
-      return as.read === undefined ? json : as.read(json);
+      if (as.read !== undefined) return as.read(json);
+      check(kind, 'string');
+      return json;
     case 'boolean':
+      check(kind, 'boolean');
       return json;
     case 'bigint':
-      return json;
+      check(kind, 'int64');
+      return kind === 'double' ? Number(json) : json;
     case 'number':
-      return numberOf(json, as.type);
+      if (kind === 'double') return json;
+      if (!Number.isSafeInteger(json)) {
+        check(kind, 'float64');
+        return json;
+      }
+      check(kind, 'int64');
+      return BigInt(json);
     case 'object':
       if (json === null) return null;
+      check(kind, Array.isArray(json) ? 'list' : 'map');
       if (Array.isArray(json)) return new JsonList(json, as.element ?? untyped, as.listType);
       return as.fields === undefined ? new JsonMap(json, as.element ?? untyped) : new JsonStruct(json, as);
     default:
       return null;
   }
-}
-
-function numberOf(value: number, { kind }: CelType): CelValue {
-  if (kind === 'double') return value;
-  return Number.isInteger(value) ? BigInt(value) : value;
 }
 
 class JsonList implements CelList {
@@ -254,8 +277,8 @@ class JsonStruct implements CelMap {
 /** The value as JSON, for patches and messages. Throws CelError for what JSON cannot hold. */
 export function toJson(value: CelValue): unknown {
   if (value instanceof JsonList || value instanceof JsonMap || value instanceof JsonStruct) return value.json;
-  if (typeof value === 'bigint') return Number(value);
-  if (value instanceof CelUint) return Number(value.value);
+  if (typeof value === 'bigint') return wholeNumber(value);
+  if (value instanceof CelUint) return wholeNumber(value.value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   if (value === null || typeof value !== 'object') return value;
   if (isList(value)) return Array.from({ length: value.size }, (_, index) => toJson(value.at(index)));

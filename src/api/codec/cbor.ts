@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setOwn } from '../meta.ts';
 import { badRequest } from '../status-error.ts';
-import { isKept } from './json-parse.ts';
+import { wholeNumber } from './json-parse.ts';
 
 const selfDescribed = Buffer.from([0xd9, 0xd9, 0xf7]);
 const maxDepth = 1_000;
@@ -41,9 +41,8 @@ class CborReader {
     const info = first & 31;
     switch (major) {
       case 0:
-        return this.#argument(info);
       case 1:
-        return -1 - this.#argument(info);
+        return this.#integer(info, major === 1);
       case 2:
         // Go's strings travel as byte strings, so that nobody has to check them.
         return this.#bytes(info, 2).toString('utf8');
@@ -76,8 +75,15 @@ class CborReader {
     if (info === 24) return this.#byte();
     if (info === 25) return this.#take(2).readUInt16BE(0);
     if (info === 26) return this.#take(4).readUInt32BE(0);
-    if (info === 27) return exact(this.#take(8).readBigUInt64BE(0));
+    if (info === 27) return Number(this.#take(8).readBigUInt64BE(0));
     throw malformed('reserved length');
+  }
+
+  #integer(info: number, isNegative: boolean): number | bigint {
+    if (info !== 27) return isNegative ? -1 - this.#argument(info) : this.#argument(info);
+    const argument = this.#take(8).readBigUInt64BE(0);
+    if (argument >= 2n ** 63n) throw malformed('a whole number of more than 64 bits');
+    return wholeNumber(isNegative ? -1n - argument : argument);
   }
 
   #bytes(info: number, major: number): Buffer {
@@ -144,12 +150,6 @@ class CborReader {
   }
 }
 
-/** Whole numbers that a double does not hold are refused rather than rounded. */
-function exact(value: bigint): number {
-  if (!isKept(value)) throw malformed(`the whole number ${value} is beyond what is kept exactly`);
-  return Number(value);
-}
-
 function half(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -169,6 +169,7 @@ function write(value: unknown, parts: Buffer[]): void {
   if (value === null || value === undefined) parts.push(Buffer.of(0xf6));
   else if (typeof value === 'boolean') parts.push(Buffer.of(value ? 0xf5 : 0xf4));
   else if (typeof value === 'number') parts.push(numberBytes(value));
+  else if (typeof value === 'bigint') parts.push(value >= 0n ? longHead(0, value) : longHead(1, -1n - value));
   else if (typeof value === 'string') {
     const bytes = Buffer.from(value, 'utf8');
     parts.push(head(2, bytes.length), bytes);
@@ -204,8 +205,12 @@ function head(major: number, argument: number): Buffer {
     bytes.writeUInt32BE(argument, 1);
     return bytes;
   }
+  return longHead(major, BigInt(argument));
+}
+
+function longHead(major: number, argument: bigint): Buffer {
   const bytes = Buffer.alloc(9);
-  bytes[0] = type | 27;
-  bytes.writeBigUInt64BE(BigInt(argument), 1);
+  bytes[0] = (major << 5) | 27;
+  bytes.writeBigUInt64BE(argument, 1);
   return bytes;
 }

@@ -10,6 +10,8 @@ export interface Decoded {
   readonly object: Record<string, unknown>;
   /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`: what fieldValidation is about, at most about a hundred. */
   readonly strict: readonly string[];
+  /** A number of 64 bits that a field could not keep. */
+  readonly inexact?: string;
 }
 
 /** As Go says it of a value that is something else than it should be. */
@@ -46,10 +48,10 @@ export function typeMetaOf(parsed: ParsedJson): { apiVersion: string; kind: stri
  * Throws StatusError 400 for values of wrong types.
  */
 export function decodeParsed(schema: ObjectSchema, parsed: ParsedJson, kind: string, version: string): Decoded {
-  const at: Decoding = { path: [], strict: [], exactness: parsed.exactness };
+  const at: Decoding = { path: [], strict: [] };
   try {
     const object = decoderOf(schema)(parsed.value, at) as Record<string, unknown>;
-    return { object, strict: inOrder(parsed, at.strict) };
+    return { object, strict: inOrder(parsed, at.strict), ...(at.lost !== undefined && { inexact: at.lost }) };
   } catch (error) {
     throw asBadRequest(error, `${kind} in version "${version}" cannot be handled as a ${kind}`);
   }

@@ -13,20 +13,12 @@ export class NumberText {
   }
 }
 
-/** Doubles hold whole numbers up to 2^53 exactly; Go's int64 more. */
-export interface Exactness {
-  /** The text of the first number that was rounded. */
-  lost?: string;
-}
-
 export interface ParsedJson {
   /** Objects may hold NumberText where `oddNumbers`. */
   readonly value: unknown;
   /** What Strict refuses of the text itself: `duplicate field "spec.foo"`. The last one counts. */
   readonly problems: readonly string[];
   readonly oddNumbers: boolean;
-  /** Where those who read numbers note what they could not keep. */
-  readonly exactness?: Exactness;
   /** Upstream reads it with its keys sorted, as it does YAML. */
   readonly sorted?: boolean;
 }
@@ -86,7 +78,7 @@ class CarefulParser {
 
   parse(): ParsedJson {
     const value = this.#value('');
-    return { value, problems: this.#problems, oddNumbers: this.#odd, ...(this.#odd && { exactness: {} }) };
+    return { value, problems: this.#problems, oddNumbers: this.#odd };
   }
 
   #space(): number {
@@ -163,45 +155,44 @@ class CarefulParser {
 }
 
 /** A number so long stands somewhere, or text like one. */
-const maybeRounded = /[:[,]\s*-?[0-9]{16}/;
+const maybeLong = /[:[,]\s*-?[0-9]{16}|^\s*-?[0-9]{16}/;
 
-/** As JSON.parse for what is ours or stored, but throws for whole numbers of 64 bits that no double holds. */
+/** As JSON.parse (and throws as that does) for what is ours or stored, with long whole numbers as `wholeNumber` gives them. */
 export function parseExact(text: string): unknown {
-  if (!maybeRounded.test(text)) return JSON.parse(text);
-  const parsed = parseJson(text);
-  const value = plainValue(parsed);
-  if (parsed.exactness?.lost !== undefined)
-    throw new SyntaxError(`the whole number ${parsed.exactness.lost} is beyond what is kept exactly`);
-  return value;
+  const value = JSON.parse(text) as unknown;
+  return maybeLong.test(text) ? plainValue(parseJson(text)) : value;
 }
 
 /** The plain JSON value: NumberText become numbers. Copies only when there are some. */
 export function plainValue(parsed: ParsedJson): unknown {
-  return parsed.oddNumbers ? plainNumbers(parsed.value, parsed.exactness) : parsed.value;
+  return parsed.oddNumbers ? plainNumbers(parsed.value) : parsed.value;
 }
 
-/** Whole numbers within 64 bits that no double is are noted: upstream keeps them as they are. */
-export function plainNumbers(value: unknown, exactness?: Exactness): unknown {
+/** Throws StatusError 400 for a number which no double can hold. */
+export function plainNumbers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof NumberText) {
-    if (exactness !== undefined && /^-?[0-9]{16,19}$/.test(value.text)) noteRounding(BigInt(value.text), exactness);
-    return finite(value);
-  }
-  if (Array.isArray(value)) return value.map((item) => plainNumbers(item, exactness));
+  if (value instanceof NumberText)
+    return /^-?[0-9]{16,19}$/.test(value.text) ? wholeNumber(BigInt(value.text)) : finite(value);
+  if (Array.isArray(value)) return value.map(plainNumbers);
   const result: Record<string, unknown> = {};
-  for (const key of Object.keys(value))
-    setOwn(result, key, plainNumbers((value as Record<string, unknown>)[key], exactness));
+  for (const key of Object.keys(value)) setOwn(result, key, plainNumbers((value as Record<string, unknown>)[key]));
   return result;
+}
+
+/**
+ * Of each value there is one form, so that `===` tells whether two are the same: a number up to 2^53 - 1, a bigint up to 64 bits, the
+ * nearest double beyond. A whole number (of JavaScript) that is larger than 2^53 - 1 was written as a fraction or with an exponent,
+ * or has more than 64 bits: Go's float64.
+ */
+export function wholeNumber(exact: bigint): number | bigint {
+  const isSafe = exact <= Number.MAX_SAFE_INTEGER && exact >= Number.MIN_SAFE_INTEGER;
+  return !isSafe && BigInt.asIntN(64, exact) === exact ? exact : Number(exact);
 }
 
 /** Whether a double holds it and is written with the same digits: 2^60 would be read as itself, and written as 1152921504606847000. */
 export function isKept(exact: bigint): boolean {
   const number = Number(exact);
   return BigInt(number) === exact && String(number) === String(exact);
-}
-
-export function noteRounding(exact: bigint, exactness: Exactness): void {
-  if (BigInt.asIntN(64, exact) === exact && !isKept(exact)) exactness.lost ??= String(exact);
 }
 
 /** Throws StatusError 400 for a number which no double can hold: it would be written as null. */

@@ -1,4 +1,5 @@
 // Owns bodies by media type: from bytes to typed objects and back, for JSON, YAML, protobuf and CBOR.
+import { writeJson } from './json-write.ts';
 import { schemaOf } from '../schema/builtin.ts';
 import { statusError } from '../status-error.ts';
 import { decodeCbor, encodeCbor } from './cbor.ts';
@@ -105,7 +106,7 @@ export function encodeBody(object: unknown, mediaType: MediaType): Buffer {
   const value = schema === undefined ? object : normalize(schema, object);
   switch (mediaType) {
     case 'application/json':
-      return schema === undefined ? Buffer.from(`${JSON.stringify(object)}\n`) : encodeJson(schema, object);
+      return schema === undefined ? Buffer.from(`${writeJson(object)}\n`) : encodeJson(schema, object);
     case 'application/yaml':
       return Buffer.from(writeYaml(value));
     case 'application/cbor':

@@ -170,10 +170,7 @@ function jsonOf(bytes: Buffer, parse: (text: string) => unknown): unknown {
   try {
     return parse(bytes.toString('utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new ProtobufError(
-        error.message.startsWith('the whole number') ? error.message : 'an embedded object is no JSON',
-      );
+    if (error instanceof SyntaxError) throw new ProtobufError('an embedded object is no JSON');
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 import { canonicalQuantity, QuantityError } from '../quantity.ts';
 import type { ScalarType } from '../schema/schema.ts';
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseInstant, parseMicroTime } from '../time.ts';
-import { finite, noteRounding, NumberText, plainNumbers } from './json-parse.ts';
+import { finite, isKept, NumberText, plainNumbers } from './json-parse.ts';
 import { isSharedJson } from './shared-json.ts';
 import type { Decoding } from './structure.ts';
 
@@ -28,6 +28,7 @@ function fieldText(path: readonly (string | number)[]): string {
 
 function jsonType(value: unknown): string {
   if (value instanceof NumberText) return `number ${value.text.slice(0, 100)}`;
+  if (typeof value === 'bigint') return `number ${value}`;
   if (typeof value === 'number') return 'number';
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'string') return 'string';
@@ -41,18 +42,17 @@ export function scalarDecoder(type: ScalarType): ScalarDecoder {
 function integer(goType: string, min: number, max: number): ScalarDecoder {
   return (value, at) => {
     if (typeof value === 'number' && value >= min && value <= max && Number.isInteger(value)) return value;
-    if (value instanceof NumberText) {
-      const exact = wholeNumber(value.text);
-      if (exact !== undefined && exact >= BigInt(min) && exact <= BigInt(max)) {
-        if (at.exactness !== undefined) noteRounding(exact, at.exactness);
-        return nearest(exact);
-      }
-    } else if (typeof value === 'number') throw new TypeMismatch(new NumberText(String(value)), goType, at.path);
+    const exact = typeof value === 'bigint' ? value : value instanceof NumberText ? digitsOf(value.text) : undefined;
+    if (exact !== undefined && exact >= BigInt(min) && exact <= BigInt(max) && BigInt.asIntN(64, exact) === exact) {
+      if (!isKept(exact)) at.lost ??= String(exact);
+      return nearest(exact);
+    }
+    if (typeof value === 'number') throw new TypeMismatch(new NumberText(String(value)), goType, at.path);
     throw new TypeMismatch(value, goType, at.path);
   };
 }
 
-function wholeNumber(text: string): bigint | undefined {
+function digitsOf(text: string): bigint | undefined {
   return /^-?[0-9]{1,19}$/.test(text) ? BigInt(text) : undefined;
 }
 
@@ -78,7 +78,7 @@ function parsed(goType: string, canonical: (text: string) => string | undefined,
 }
 
 const quantity: ScalarDecoder = (value, at) => {
-  if (typeof value !== 'string' && typeof value !== 'number' && !(value instanceof NumberText))
+  if (!['string', 'number', 'bigint'].includes(typeof value) && !(value instanceof NumberText))
     throw new ValueError(
       `unmarshalerDecoder: quantities must be text or a number, not ${jsonType(value)}, error found in ${fieldText(at.path)}`,
     );
@@ -112,7 +112,7 @@ const maxInt64 = 2 ** 63;
 const int32 = integer('int32', -(2 ** 31), maxInt32);
 const octet = integer('uint8', 0, 255);
 
-const raw: ScalarDecoder = (value, at) => plainNumbers(value, at.exactness);
+const raw: ScalarDecoder = (value) => plainNumbers(value);
 
 /** Sets of fields that are shared already stay so. */
 const fields: ScalarDecoder = (value) => (isSharedJson(value) ? value : plainNumbers(value));
@@ -128,6 +128,7 @@ const decoders: Readonly<Record<ScalarType, ScalarDecoder>> = {
   uint8: octet,
   double: (value, at) => {
     if (typeof value === 'number') return value;
+    if (typeof value === 'bigint') return Number(value);
     if (value instanceof NumberText) return finite(value);
     throw new TypeMismatch(value, 'float64', at.path);
   },

@@ -1,5 +1,7 @@
 // Owns JSON values that many objects hold alike (sets of managed fields): one frozen value with its text for all of them. Bounded; no meaning.
 
+import { writeJson } from './json-write.ts';
+
 /** Longer texts are seldom alike, and dear to keep. */
 const longestText = 16_384;
 /** So many of the newest, and at most as many before them. */
@@ -47,7 +49,7 @@ export function isSharedJson(value: unknown): boolean {
 
 /** JSON.stringify, remembered for shared values. */
 export function jsonText(value: unknown): string {
-  return (typeof value === 'object' && value !== null ? texts.get(value) : undefined) ?? JSON.stringify(value);
+  return (typeof value === 'object' && value !== null ? texts.get(value) : undefined) ?? writeJson(value);
 }
 
 function frozen(value: object): object {

@@ -2,7 +2,7 @@
 // The result has its fields in the schema's order, in canonical forms, and holds exactly what upstream would write.
 import { setOwn } from '../meta.ts';
 import type { FieldSchema, ObjectSchema, ScalarType, Schema } from '../schema/schema.ts';
-import { type Exactness, finite, NumberText, plainNumbers } from './json-parse.ts';
+import { finite, NumberText, plainNumbers } from './json-parse.ts';
 import { type ScalarDecoder, scalarDecoder, TypeMismatch } from './scalars.ts';
 
 /** What is known on the way down: where we are, and what was found on the way. */
@@ -11,7 +11,8 @@ export interface Decoding {
   readonly path: (string | number)[];
   /** Texts for fieldValidation, in the document's order: `unknown field "spec.foo"`. */
   readonly strict: string[];
-  readonly exactness?: Exactness | undefined;
+  /** The first number of 64 bits that a field of that type could not keep: no double holds it. */
+  lost?: string;
 }
 
 export type Decoder = (value: unknown, at: Decoding) => unknown;
@@ -243,7 +244,7 @@ function copyOf(
 /** A field that the schema does not name; undefined when it is dropped. */
 function decodeExtra(schema: ObjectSchema, compiler: Compiler, value: unknown, at: Decoding): unknown {
   if (schema.additional !== undefined) return compiler.decoderOf(schema.additional)(value, at);
-  if (schema.preserveUnknown) return plainNumbers(value, at.exactness);
+  if (schema.preserveUnknown) return plainNumbers(value);
   noteUnknown(at);
   return undefined;
 }

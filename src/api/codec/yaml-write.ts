@@ -101,6 +101,7 @@ function writeKey(key: string, indent: string, out: string[]): void {
 function scalar(value: unknown, indent: string): string {
   if (typeof value === 'string') return value.includes('\n') ? multiLine(value, indent) : string(value);
   if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'bigint') return String(value);
   return value === null || value === undefined ? 'null' : String(value);
 }
 

@@ -12,7 +12,7 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { badRequest } from '../status-error.ts';
-import type { Exactness, ParsedJson } from './json-parse.ts';
+import { type ParsedJson, wholeNumber } from './json-parse.ts';
 
 type YamlEvent = ReturnType<typeof parseEvents>[number];
 
@@ -26,8 +26,10 @@ const intTag = defineScalarTag('tag:yaml.org,2002:int', {
     if (!integer.test(source)) return NOT_RESOLVED;
     const negative = source.startsWith('-');
     const digits = source.replace(/^[-+]/, '').replaceAll('_', '');
-    const value = /^0[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
+    const spelt = /^0[0-7]+$/.test(digits) ? `0o${digits}` : digits;
+    const value = Number(spelt);
     if (Number.isNaN(value)) return NOT_RESOLVED;
+    if (value >= Number.MAX_SAFE_INTEGER) return wholeNumber(negative ? -BigInt(spelt) : BigInt(spelt));
     return negative && value !== 0 ? -value : value;
   },
   identify: (value) => Number.isInteger(value) && !Object.is(value, -0),
@@ -48,9 +50,8 @@ export function parseYaml(input: Uint8Array | string): ParsedJson {
     const events = firstDocument(parseEvents(source, { maxDepth }));
     if (events.length === 0) return { value: {}, problems: [], oddNumbers: false };
     const [value] = constructFromEvents(events, { source, schema, json: true, maxAliases });
-    const exactness: Exactness = {};
-    checkSize(value, new Map(), exactness);
-    return { value: value ?? {}, problems: repeatedKeys(events, source), oddNumbers: false, sorted: true, exactness };
+    checkSize(value, new Map());
+    return { value: value ?? {}, problems: repeatedKeys(events, source), oddNumbers: false, sorted: true };
   } catch (error) {
     if (error instanceof YAMLException || error instanceof RangeError)
       throw badRequest(`error converting YAML to JSON: yaml: ${error.message.split('\n')[0]}`);
@@ -69,11 +70,8 @@ function firstDocument(events: readonly YamlEvent[]): YamlEvent[] {
 }
 
 /** The number of nodes that `value` has once every alias is written out; throws when it is too large or no JSON. */
-function checkSize(value: unknown, known: Map<object, number>, exactness: Exactness): number {
+function checkSize(value: unknown, known: Map<object, number>): number {
   let size = 1;
-  // The text is gone: whatever may have been rounded counts as that.
-  if (typeof value === 'number' && Math.abs(value) >= 2 ** 53 && Math.abs(value) <= 2 ** 63)
-    exactness.lost ??= String(value);
   if (typeof value === 'number' && !Number.isFinite(value))
     throw badRequest('error converting YAML to JSON: not a JSON number');
   if (typeof value === 'object' && value !== null) {
@@ -82,7 +80,7 @@ function checkSize(value: unknown, known: Map<object, number>, exactness: Exactn
     else {
       // An alias within its own anchor would have no end.
       known.set(value, maxNodes + 1);
-      for (const item of Object.values(value)) size += checkSize(item, known, exactness);
+      for (const item of Object.values(value)) size += checkSize(item, known);
       known.set(value, size);
     }
   }

@@ -1,4 +1,5 @@
 // Owns how gnostic's messages (openapi.v2, openapi.v3) are written from JSON: by tables of fields, from the last to the first. Knows no message.
+import { writeJson } from '../codec/json-write.ts';
 import type { Writer } from '../codec/protobuf-bytes.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -93,7 +94,7 @@ export function putText(writer: Writer, number: number, value: string): void {
 
 /** Any { yaml = 2 }: JSON is YAML. */
 function putAny(writer: Writer, number: number, value: unknown): void {
-  nested(writer, number, () => putText(writer, 2, `${JSON.stringify(value)}\n`));
+  nested(writer, number, () => putText(writer, 2, `${writeJson(value)}\n`));
 }
 
 /** Maps are repeated pairs { name = 1, value = 2 }. */

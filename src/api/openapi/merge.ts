@@ -1,4 +1,5 @@
 // Owns putting OpenAPI v2 documents together: paths side by side, definitions once, names that clash told apart. Pure.
+import { writeJson } from '../codec/json-write.ts';
 import type { SchemaObject } from './facts.ts';
 
 type Json = Record<string, unknown>;
@@ -23,7 +24,7 @@ export function mergeSwagger(base: Json, parts: readonly SwaggerPart[]): Json {
     );
     for (const name of needed) {
       const known = definitions.get(name);
-      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(part.definitions[name]))
+      if (known !== undefined && writeJson(known) !== writeJson(part.definitions[name]))
         renamed.set(name, freeName(name, definitions));
     }
     for (const name of needed) {

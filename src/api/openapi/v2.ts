@@ -1,4 +1,6 @@
 // Owns the OpenAPI v2 document (Swagger) of the whole API, which older clients read. Pure: facts in, document out.
+import { parseExact } from '../codec/json-parse.ts';
+import { writeJson } from '../codec/json-write.ts';
 import {
   describeOperation,
   gvkOf,
@@ -31,7 +33,7 @@ export function openApiV2(documents: readonly SlimDocument[], schemas: Schemas, 
       mapValues(one.paths, (path, at) => pathItem(at, path, texts, { operation: operationObject, parameter })),
     ),
   ) as Json;
-  const shared = Object.entries(texts.shared).map(([name, one]) => [JSON.stringify(one), name] as const);
+  const shared = Object.entries(texts.shared).map(([name, one]) => [writeJson(one), name] as const);
   shareParameters(paths, new Map(shared));
   return {
     swagger: '2.0',
@@ -50,7 +52,7 @@ export function openApiV2(documents: readonly SlimDocument[], schemas: Schemas, 
 function shareParameters(paths: Json, names: ReadonlyMap<string, string>): void {
   const share = (list: unknown[]): unknown[] =>
     list.map((one) => {
-      const name = names.get(JSON.stringify(one));
+      const name = names.get(writeJson(one));
       return name === undefined ? one : { $ref: `#/parameters/${name}` };
     });
   for (const item of Object.values(paths) as Json[])
@@ -139,7 +141,7 @@ function parameter(text: string, description: string | undefined): Json {
 }
 
 function schemaRef(name: string): Json {
-  return name.startsWith('{') ? (JSON.parse(name) as Json) : { $ref: `#/definitions/${name}` };
+  return name.startsWith('{') ? (parseExact(name) as Json) : { $ref: `#/definitions/${name}` };
 }
 
 /** Swagger knows no oneOf, and no defaults where v3 has those of zero values; a lone allOf is the reference itself. */

@@ -40,8 +40,8 @@ const schemas = { as: 'messages', of: () => schemaOrReference } as const;
 /** DefaultType { number = 1, boolean = 2, string = 3 }: other values have no form there. */
 const putDefault: Put = (writer, value: unknown) => {
   if (typeof value === 'string') putText(writer, 3, value);
-  else if (typeof value === 'number') {
-    writer.double(value);
+  else if (typeof value === 'number' || typeof value === 'bigint') {
+    writer.double(Number(value));
     writer.tag(1, 1);
   } else if (typeof value === 'boolean') {
     writer.uint32(value ? 1 : 0);

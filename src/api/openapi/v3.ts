@@ -1,4 +1,5 @@
 // Owns the OpenAPI v3 documents: one a group version, and the index of them. Pure: facts in, documents out.
+import { parseExact } from '../codec/json-parse.ts';
 import {
   describeOperation,
   type GroupVersionKind,
@@ -105,7 +106,7 @@ function parameter(text: string, description: string | undefined): Json {
 
 function content(types: Readonly<Record<string, string>>): Json {
   return mapValues(types, (name) => ({
-    schema: name.startsWith('{') ? (JSON.parse(name) as Json) : { $ref: `${refPrefix}${name}` },
+    schema: name.startsWith('{') ? (parseExact(name) as Json) : { $ref: `${refPrefix}${name}` },
   }));
 }
 

@@ -1,4 +1,6 @@
 // Owns JSON patch (RFC 6902) with the leniencies of kube-apiserver. Never changes what it is given; shares what stays the same.
+import { NumberText, parseExact, plainNumbers } from '../codec/json-parse.ts';
+import { writeJson } from '../codec/json-write.ts';
 import { setOwn } from '../meta.ts';
 import { badRequest, statusError, type StatusError } from '../status-error.ts';
 import { equalJson } from '../apply/structure.ts';
@@ -18,7 +20,7 @@ interface Operation {
 type Container = Record<string, unknown> | unknown[];
 
 /**
- * Applies `operations` (the parsed body) to `object`. Differences to the RFC, as upstream has them: `replace` adds a missing
+ * Applies `operations` (the parsed body, maybe with NumberText, which then are in the result) to `object`. Differences to the RFC, as upstream has them: `replace` adds a missing
  * key, negative indexes count from the end, a missing value is null, a path's first segment is dropped whatever it is.
  * Throws StatusError: 400 for what is no list of operations, 413 for too many, 422 for one that does not apply.
  */
@@ -125,7 +127,7 @@ class Draft {
 
   #test(path: string, value: unknown): void {
     const found = path === '' ? this.root : this.#get(path);
-    if (!equalJson(found ?? null, value)) throw refuse(`testing path ${path} failed`);
+    if (!equalJson(asWritten(found ?? null), asWritten(value))) throw refuse(`testing path ${path} failed`);
   }
 
   #get(path: string): unknown {
@@ -135,10 +137,10 @@ class Draft {
   }
 
   #copy(value: unknown): unknown {
-    const text = JSON.stringify(value) ?? 'null';
+    const text = writeJson(plainNumbers(value) ?? null);
     this.#copiedBytes += Buffer.byteLength(text);
     if (this.#copiedBytes > maxCopyBytes) throw refuse(`the copies of one patch exceed ${maxCopyBytes} bytes in all`);
-    return JSON.parse(text);
+    return parseExact(text);
   }
 
   /** The container that a path ends in, and the last segment. With `write`, all on the way may be changed in place. */
@@ -181,7 +183,20 @@ class Draft {
 }
 
 function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !(value instanceof NumberText);
+}
+
+/** Upstream compares how numbers are written: 1.0 is not 1. What the server would write otherwise becomes a symbol of its text. */
+function asWritten(value: unknown): unknown {
+  if (value instanceof NumberText) {
+    const plain = plainNumbers(value);
+    return writeJson(plain) === value.text ? plain : Symbol.for(value.text);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(asWritten);
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) setOwn(result, key, asWritten(inner));
+  return result;
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,5 @@
 // Owns how strategic merge joins two lists and in which order the result stands.
+import { writeJson } from '../codec/json-write.ts';
 import { isMap, type JsonMap } from '../apply/structure.ts';
 import { badRequest, type StatusError } from '../status-error.ts';
 import { directive, withoutDirectives } from './strategic-directives.ts';
@@ -47,8 +48,8 @@ export function mergeObjectLists(
 
 /** What identifies an item, as text: its merge key, or all of it. */
 function keyOf(item: unknown, mergeKey: string | undefined): string {
-  if (mergeKey === undefined) return JSON.stringify(item);
-  return isMap(item) ? (JSON.stringify(item[mergeKey]) ?? '') : '';
+  if (mergeKey === undefined) return writeJson(item);
+  return isMap(item) ? (writeJson(item[mergeKey]) ?? '') : '';
 }
 
 function requiredKey(item: JsonMap, mergeKey: string): string {

@@ -1,4 +1,5 @@
 // Owns strategic merge patch: merging by the patch strategies of a built-in kind's schema, and what $directives ask.
+import { writeJson } from '../codec/json-write.ts';
 import { equalJson, isMap, type JsonMap, valueSchema } from '../apply/structure.ts';
 import { setOwn } from '../meta.ts';
 import type { FieldSchema, Schema } from '../schema/schema.ts';
@@ -135,10 +136,10 @@ function deleteFromList(draft: Draft, name: string, unwanted: unknown): void {
   if (unwanted === null) return draft.remove(name);
   const was = draft.get(name);
   if (!Array.isArray(was) || !Array.isArray(unwanted)) return;
-  const texts = new Set((unwanted as unknown[]).map((item) => JSON.stringify(item)));
+  const texts = new Set((unwanted as unknown[]).map((item) => writeJson(item)));
   draft.set(
     name,
-    was.filter((item) => !texts.has(JSON.stringify(item))),
+    was.filter((item) => !texts.has(writeJson(item))),
   );
 }
 

@@ -1,4 +1,5 @@
 // Owns the second round of mutation: who asked to see the object again, and what it looked like when they left it.
+import { writeJson } from '../../api/codec/json-write.ts';
 import type { AdmissionRequest } from './admission.ts';
 
 /** One a request and attempt. */
@@ -8,7 +9,7 @@ class Reinvocation {
 
   /** `id` wants to be called again should the object become another than this, by others or by itself. */
   left(id: string, object: unknown): void {
-    this.leftText(id, JSON.stringify(object));
+    this.leftText(id, writeJson(object));
   }
 
   leftText(id: string, json: string): void {
@@ -18,13 +19,13 @@ class Reinvocation {
   /** In the second round: whether `id` asked, and the object is another than the one it left. */
   isWanted(id: string, object: unknown): boolean {
     const before = this.#left.get(id);
-    return before !== undefined && before !== JSON.stringify(object);
+    return before !== undefined && before !== writeJson(object);
   }
 
   /** Whether there must be a second round at all. */
   isNeeded(object: unknown): boolean {
     if (this.#left.size === 0) return false;
-    const now = JSON.stringify(object);
+    const now = writeJson(object);
     for (const before of this.#left.values()) if (before !== now) return true;
     return false;
   }

@@ -1,4 +1,5 @@
 // Owns the noting of requests: events by stage at the policy's level, handed to the sinks. Never changes what a request does.
+import { parseExact } from '../../api/codec/json-parse.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Counter, MetricsRegistry } from '../../base/metrics.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
@@ -170,7 +171,7 @@ function sentObject(request: ApiRequest, body: Uint8Array | undefined): unknown 
   const type = (typeof header === 'string' ? header : 'application/json').split(';')[0]!.trim();
   try {
     return type.includes('json')
-      ? JSON.parse(Buffer.from(body).toString('utf8'))
+      ? parseExact(Buffer.from(body).toString('utf8'))
       : decodeBytes(body, type, undefined).object;
   } catch (error) {
     if (error instanceof SyntaxError || isStatusError(error)) return { unreadable: true, contentType: type };

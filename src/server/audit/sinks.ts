@@ -1,6 +1,7 @@
 // Owns where audit events go: a file that is rotated, or a webhook in batches. Both keep a bounded queue and tell what they drop.
 import { appendFile, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import { writeJson } from '../../api/codec/json-write.ts';
 import type { Clock } from '../../base/clock.ts';
 import { sleep } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -91,7 +92,7 @@ export function logFileSink(options: LogFileOptions, clock: Clock, log: Logger):
   }
 
   async function write(events: readonly object[]): Promise<void> {
-    const text = events.map((event) => `${JSON.stringify(event)}\n`).join('');
+    const text = events.map((event) => `${writeJson(event)}\n`).join('');
     if (path === '-') return options.standardOutput?.(text);
     try {
       if (size === undefined) {
@@ -124,7 +125,7 @@ const tries = 4;
 export function webhookSink(options: WebhookSinkOptions, callout: Callout, clock: Clock, log: Logger): AuditSink {
   const { callee, bearerToken, initialBackoffMs = 10_000 } = options;
   async function send(events: readonly object[]): Promise<void> {
-    const body = JSON.stringify({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items: events });
+    const body = writeJson({ kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items: events });
     let last = '';
     for (let attempt = 0; attempt < tries; attempt++) {
       if (attempt > 0) await sleep(clock, initialBackoffMs * 2 ** (attempt - 1));

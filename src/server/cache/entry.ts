@@ -1,4 +1,5 @@
 // Owns one stored object as the server holds it: decoded once, frozen, with its encodings shared as long as there is room for them. Never changes.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { freeze } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { ByteKeeper } from '../../base/kept-bytes.ts';
@@ -74,7 +75,7 @@ export class Entry {
   jsonLine(isListed = false): Buffer {
     const known = this.#line && encodings.use(this.#line);
     if (known !== undefined) return known;
-    const line = Buffer.from(`${JSON.stringify(this.object)}\n`);
+    const line = Buffer.from(`${writeJson(this.object)}\n`);
     this.#line = encodings.keep(line, isListed);
     return line;
   }

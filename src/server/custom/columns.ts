@@ -1,4 +1,5 @@
 // Owns the printer columns of custom kinds: from additionalPrinterColumns to cells. Knows no kind.
+import { writeJson } from '../../api/codec/json-write.ts';
 import type { CustomResourceColumnDefinition } from '../../api/generated/apiextensions.v1.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { parseInstant } from '../../api/time.ts';
@@ -52,7 +53,7 @@ function parsed(path: string): JsonPath {
 
 function text(value: unknown): string {
   if (value === null) return '<no value>';
-  return typeof value === 'object' ? JSON.stringify(sorted(value)) : String(value);
+  return typeof value === 'object' ? writeJson(sorted(value)) : String(value);
 }
 
 function sorted(value: unknown): unknown {
@@ -68,9 +69,9 @@ function sorted(value: unknown): unknown {
 function cell(type: string, value: unknown, nowMs: number): unknown {
   switch (type) {
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'bigint' ? value : typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date': {

@@ -1,4 +1,5 @@
 // Owns the way from a schema to its rules, and their run on objects: correlation with what was there, messages, places, budget.
+import { writeJson } from '../../api/codec/json-write.ts';
 import type { Expr } from '../../api/cel/ast.ts';
 import { environment, type CompiledExpression } from '../../api/cel/environment.ts';
 import { CelBudgetExceeded } from '../../api/cel/evaluate.ts';
@@ -243,7 +244,7 @@ class RuleRun {
 const joined = (place: string, rest: string): string => (place === '' ? rest.replace(/^\./, '') : `${place}${rest}`);
 
 const shown = (value: unknown): string =>
-  typeof value === 'object' ? JSON.stringify(Array.isArray(value) ? 'array' : 'object') : JSON.stringify(value);
+  typeof value === 'object' ? writeJson(Array.isArray(value) ? 'array' : 'object') : writeJson(value);
 
 function described(reason: FieldErrorReason, value: unknown, text: string): string {
   switch (reason) {

@@ -1,4 +1,5 @@
 // Owns the call of a conversion webhook: where it is, which form of review it reads, how long it may take. Judges no object.
+import { parseExact } from '../../api/codec/json-parse.ts';
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions.v1.ts';
 import type { WebhookClientConfig } from '../../api/generated/admissionregistration.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
@@ -50,7 +51,7 @@ export function conversionWebhook(definition: Frozen<CustomResourceDefinition>, 
 
 function parsed(text: string, about: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     throw new ConversionFailed(`conversion webhook for ${about} failed: the answer is no JSON`);
   }

@@ -1,4 +1,5 @@
 // Owns the ways between the versions of a custom kind: strategy None here, strategy Webhook by whoever calls. Knows no request.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { randomUuid } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';
 import { setOwn } from '../../api/meta.ts';
@@ -111,7 +112,7 @@ export function reviewOf(
     apiVersion: `apiextensions.k8s.io/${version}`,
     request: { uid, desiredAPIVersion: apiVersion, objects },
   };
-  return { uid, body: JSON.stringify(body) };
+  return { uid, body: writeJson(body) };
 }
 
 /** What came back for `objects`, their metadata put back. Throws ConversionFailed with what is wrong. */

@@ -1,4 +1,5 @@
 // Owns the invariants of lists of type set and map: no value and no key twice. Nothing else of them.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { duplicate, invalid } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { dotted } from './pathing.ts';
@@ -68,7 +69,7 @@ function unique(
 
 /** The same text for the same JSON, whatever the order of its fields. */
 function canonical(value: unknown): string {
-  if (!isObject(value)) return Array.isArray(value) ? `[${value.map(canonical).join()}]` : JSON.stringify(value);
+  if (!isObject(value)) return Array.isArray(value) ? `[${value.map(canonical).join()}]` : writeJson(value);
   return `{${Object.keys(value)
     .sort()
     .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)

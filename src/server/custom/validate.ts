@@ -1,4 +1,5 @@
 // Owns the judgement of custom objects by OpenAPI v3 value validations, compiled once to closures. Rules in CEL and list types are elsewhere.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { invalid, notSupported, required, tooLong, tooMany, typeInvalid } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { same } from '../verbs/equal.ts';
@@ -64,13 +65,19 @@ export function compileJudge(props: Props): Judge {
   };
 }
 
-const isInteger = (value: unknown): boolean =>
-  typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63;
+const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';
+
+/** Numbers that were written as fractions count up to 2^53 (see `wholeNumber`). */
+const isInteger = (value: unknown): boolean => typeof value === 'bigint' || Number.isSafeInteger(value);
+
+/** However it was written. */
+const isWithin64Bits = (value: number | bigint): boolean =>
+  typeof value === 'bigint' || (Number.isInteger(value) && value > -(2 ** 63) && value < 2 ** 63);
 
 function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value;
+  return isNumber(value) ? (isInteger(value) ? 'integer' : 'number') : typeof value;
 }
 
 const isOf: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -78,7 +85,7 @@ const isOf: Readonly<Record<string, (value: unknown) => boolean>> = {
   array: Array.isArray,
   string: (value) => typeof value === 'string',
   boolean: (value) => typeof value === 'boolean',
-  number: (value) => typeof value === 'number',
+  number: isNumber,
   integer: isInteger,
 };
 
@@ -103,7 +110,7 @@ function enumCheck({ enum: values }: Props): Check | undefined {
   if (values === undefined || values.length === 0) return undefined;
   const plain = new Set<unknown>(values.filter((value) => typeof value !== 'object'));
   const others = values.filter((value) => typeof value === 'object' && value !== null);
-  const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+  const texts = values.map((value) => (typeof value === 'string' ? value : writeJson(value)));
   return (value, at) => {
     if (value !== null && (plain.has(value) || others.some((other) => same(value, other)))) return;
     add(at, (field) => notSupported(field, value, texts));
@@ -164,21 +171,24 @@ function numberCheck(props: Props): Check | undefined {
   )
     return undefined;
   const isPossible = (bound: number): boolean =>
-    !isIntegral || (isInteger(bound) && (format !== 'int32' || (bound <= 2_147_483_647 && bound >= -2_147_483_648)));
+    !isIntegral ||
+    (isWithin64Bits(bound) && (format !== 'int32' || (bound <= 2_147_483_647 && bound >= -2_147_483_648)));
   // Bounds that no value of the format can reach are the schema's fault, and told of each value, as upstream does.
   const wrong = Object.entries({ MultipleOf: multipleOf, 'Minimum boundary': minimum, 'Maximum boundary': maximum })
     .filter(([, bound]) => bound !== undefined && !isPossible(bound))
     .map(([what]) => what);
   return (value, at) => {
-    if (typeof value !== 'number') return;
+    if (!isNumber(value)) return;
     for (const what of wrong)
       placeless(at, `${what} value must be of type integer with format ${format ?? ''} in ${dotted(at.place)}`);
-    if (isIntegral && (!isInteger(value) || (format === 'int32' && (value > 2_147_483_647 || value < -2_147_483_648))))
+    if (
+      isIntegral &&
+      (!isWithin64Bits(value) || (format === 'int32' && (value > 2_147_483_647 || value < -2_147_483_648)))
+    )
       placeless(at, `Checked value must be of type integer with format ${format ?? ''} in ${dotted(at.place)}`);
-    if (isFloat && !Number.isFinite(Math.fround(value)))
+    if (isFloat && !Number.isFinite(Math.fround(Number(value))))
       placeless(at, `Checked value must be of type number with format float in ${dotted(at.place)}`);
-    if (multipleOf !== undefined && !isWhole(value / multipleOf))
-      add(at, (field) => invalid(field, value, `${field} in body should be a multiple of ${multipleOf}`));
+    if (multipleOf !== undefined) multipleCheck(value, multipleOf, at);
     if (maximum !== undefined && (props.exclusiveMaximum === true ? value >= maximum : value > maximum))
       add(at, (field) =>
         invalid(
@@ -198,10 +208,25 @@ function numberCheck(props: Props): Check | undefined {
   };
 }
 
+/** Upstream takes the factor for whole numbers without its fraction: of 0.5 nothing is left, which is no factor. */
+function multipleCheck(value: number | bigint, multipleOf: number, at: Judging): void {
+  if (isInteger(value)) {
+    const factor = BigInt(Math.trunc(multipleOf));
+    if (factor <= 0n)
+      add(at, (field) => invalid(field, 0, `factor MultipleOf declared for ${field} must be positive: ${factor}`));
+    else if (BigInt(value) % factor !== 0n) add(at, (field) => notMultiple(field, value, multipleOf));
+  } else if (!isWhole(multipleOf < 1 ? (1 / multipleOf) * Number(value) : Number(value) / multipleOf))
+    add(at, (field) => notMultiple(field, value, multipleOf));
+}
+
+const notMultiple = (field: string, value: unknown, multipleOf: number): FieldError =>
+  invalid(field, value, `${field} in body should be a multiple of ${multipleOf}`);
+
+/** As far as doubles tell: a rest of a thousand millionth is none. */
 function isWhole(value: number): boolean {
-  if (!Number.isFinite(value)) return false;
-  const rest = Math.abs(value - Math.round(value));
-  return rest < 1e-9 || rest / Math.max(1, Math.abs(value)) < 1e-9;
+  const whole = Math.trunc(value);
+  if (value === whole) return Number.isSafeInteger(value);
+  return Number.isFinite(value) && whole !== 0 && (value - whole) / (value + whole) < 1e-9;
 }
 
 function listCheck(props: Props): Check | undefined {
@@ -228,7 +253,7 @@ function listCheck(props: Props): Check | undefined {
 }
 
 export function keyOf(item: unknown, keys: readonly string[]): string {
-  return JSON.stringify(keys.map((key) => (isObject(item) ? (item[key] ?? null) : null)));
+  return writeJson(keys.map((key) => (isObject(item) ? (item[key] ?? null) : null)));
 }
 
 export function byKeys(items: readonly unknown[], keys: readonly string[]): Map<string, unknown> {

@@ -254,7 +254,7 @@ function judgeScale(object: Frozen<Loose>, scale: Frozen<CustomResourceSubresour
     const value = at(object, path.slice(1));
     if (value === undefined) continue;
     const field = path;
-    if (typeof value !== 'number' || !Number.isInteger(value))
+    if (typeof value !== 'bigint' && (typeof value !== 'number' || !Number.isInteger(value)))
       errors.push(invalid(field, value, 'should be an integer'));
     else if (value < 0) errors.push(invalid(field, value, 'should be a non-negative integer'));
     else if (value > 2_147_483_647) errors.push(invalid(field, value, 'should be less than or equal to 2147483647'));

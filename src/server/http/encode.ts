@@ -1,4 +1,5 @@
 // Owns objects as bytes in the negotiated form: single objects, lists, watch frames. Uses what entries hold already.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { encodeCbor } from '../../api/codec/cbor.ts';
 import { writeYaml } from '../../api/codec/yaml-write.ts';
 import { encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
@@ -34,7 +35,7 @@ export function encodeValue(value: unknown, form: Form): Buffer {
       return encodeCbor(value);
     default:
       // Upstream ends no indented document with a new line.
-      return Buffer.from(form.pretty ? JSON.stringify(value, null, 2) : `${JSON.stringify(value)}\n`);
+      return Buffer.from(form.pretty ? writeJson(value, 2) : `${writeJson(value)}\n`);
   }
 }
 
@@ -79,7 +80,7 @@ function entryLine(entry: Entry, served: Served, isListed = false): Buffer {
   const { convert, conversion } = served.resource;
   if (convert === undefined && conversion === undefined) return entry.jsonLine(isListed);
   const version = apiVersionOf(served.resource);
-  const line = (): Buffer => Buffer.from(`${JSON.stringify(versionView(entry, served))}\n`);
+  const line = (): Buffer => Buffer.from(`${writeJson(versionView(entry, served))}\n`);
   return entry.encoded(`json ${version}`, line, isListed);
 }
 
@@ -132,7 +133,7 @@ export function encodeList(
         parts: jsonParts(
           `${JSON.stringify(head).slice(0, -1)},"${field}":[`,
           count,
-          (at) => Buffer.from(JSON.stringify(item(at))),
+          (at) => Buffer.from(writeJson(item(at))),
           listEnd,
         ),
       };
@@ -280,7 +281,7 @@ export function watchFrame(event: SharedEvent, served: Served, form: Form, nowMs
         frameEnd,
       ]);
     const view = objectView(served, entry, entry.object, form, nowMs, { columns, bookmark: type === 'BOOKMARK' });
-    return Buffer.from(`${JSON.stringify({ type, object: view })}\n`);
+    return Buffer.from(`${writeJson({ type, object: view })}\n`);
   });
 }
 

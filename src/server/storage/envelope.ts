@@ -1,4 +1,5 @@
 // Owns how objects become stored bytes and back: protobuf for built-in kinds, JSON for custom ones, as kube-apiserver stores them.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { parseExact } from '../../api/codec/json-parse.ts';
 import { settle } from '../../api/codec/structure.ts';
 import { decodeProtobuf, encodeProtobuf } from '../../api/codec/protobuf.ts';
@@ -45,7 +46,7 @@ function withoutVersion(object: KubeObject | Frozen<KubeObject>): object {
 export function jsonStorage(schema?: ObjectSchema): StorageCodec {
   return {
     canonical: (object) => (schema === undefined ? object : (settle(schema, object) as unknown as KubeObject)),
-    encode: (object) => Buffer.from(JSON.stringify(withoutVersion(object))),
+    encode: (object) => Buffer.from(writeJson(withoutVersion(object))),
     decode,
   };
 }

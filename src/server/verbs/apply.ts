@@ -62,10 +62,7 @@ async function readConfiguration(request: ApiRequest): Promise<{ value: unknown;
   const bytes = await body.read();
   if (contentTypeOf(request) === cborType) return { value: decodeCbor(bytes), problems: [] };
   const parsed = parseYaml(bytes);
-  const value = plainValue(parsed);
-  const lost = parsed.exactness?.lost;
-  if (lost !== undefined) request.inexact = lost;
-  return { value, problems: parsed.problems };
+  return { value: plainValue(parsed), problems: parsed.problems };
 }
 
 /** `configuration` merged into what is there, in the stored version, with its managers noted. */
@@ -92,7 +89,12 @@ export async function mergeInto(
     served.resource.conversion === undefined
       ? settle(context.convert)
       : await withConversions(served, context, settle).catch(refuseUnconvertible);
-  const { object } = decodeValue({ value: result.object, problems: [], oddNumbers: false }, served.resource, true);
+  const { object, inexact } = decodeValue(
+    { value: result.object, problems: [], oddNumbers: false },
+    served.resource,
+    true,
+  );
+  if (inexact !== undefined) request.inexact = inexact;
   const next =
     schemaOfKind(served.resource) === undefined ? (thaw(object as Frozen<KubeObject>) as KubeObject) : object;
   // Custom kinds have filled in what is missing as they read.

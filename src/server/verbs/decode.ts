@@ -46,10 +46,10 @@ export function decodeBytes(
   switch (contentType) {
     case 'application/json':
     case 'text/json':
-      return noting(parseJson(bytes), expected);
+      return decodeValue(parseJson(bytes), expected);
     case 'application/yaml':
     case 'application/apply-patch+yaml':
-      return noting(parseYaml(bytes), expected);
+      return decodeValue(parseYaml(bytes), expected);
     case 'application/vnd.kubernetes.protobuf': {
       const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };
       return { object: decodeProtobuf(bytes, fallback).object as unknown as KubeObject, problems: [] };
@@ -60,12 +60,6 @@ export function decodeBytes(
         `the body of the request was in an unknown format - accepted media types include: ${[...readableTypes, ...(cbor ? ['application/cbor'] : [])].join(', ')}`,
       );
   }
-}
-
-function noting(parsed: ParsedJson, expected: Expected | undefined): Decoded {
-  const decoded = decodeValue(parsed, expected);
-  const lost = parsed.exactness?.lost;
-  return lost === undefined ? decoded : { ...decoded, inexact: lost };
 }
 
 /** By the schema of what the body says it is, else of what is expected; a kind nobody knows stays as it was parsed. */
@@ -84,14 +78,14 @@ export function decodeValue(given: ParsedJson, expected: Expected | undefined, m
       object: (plainValue(parsed) ?? {}) as KubeObject,
       problems: [...parsed.problems, ...unknownIn(parsed, expected)],
     };
-  const { object, strict } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
+  const { object, strict, inexact } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;
   // Said to be empty differs from unsaid here alone: it makes the server forget all field managers.
   const sent = (parsed.value as { metadata?: { managedFields?: unknown } | null } | undefined)?.metadata?.managedFields;
   const { metadata } = object as unknown as KubeObject;
   if (Array.isArray(sent) && sent.length === 0 && metadata !== undefined) metadata.managedFields = [];
-  return { object: object as unknown as KubeObject, problems: strict };
+  return { object: object as unknown as KubeObject, problems: strict, ...(inexact !== undefined && { inexact }) };
 }
 
 /** Of a version of a custom kind that is not there, all but the metadata is unknown. */

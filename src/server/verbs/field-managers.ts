@@ -1,4 +1,5 @@
 // Owns the place where a write is noted in metadata.managedFields, over the API room's server-side apply. Reads no request.
+import { writeJson } from '../../api/codec/json-write.ts';
 import { managedFieldsForUpdate } from '../../api/apply/update.ts';
 import type { ConvertVersion, Versioned, WriteContext } from '../../api/apply/update.ts';
 import { checkApplied } from '../../api/apply/check.ts';
@@ -118,7 +119,7 @@ export async function withConversions<T>(
     if (to === apiVersion) return { object, schema };
     const other = sibling?.(to)?.schema;
     if (other === undefined) return undefined;
-    const id = `${to} ${JSON.stringify(object)}`;
+    const id = `${to} ${writeJson(object)}`;
     const converted = Object.keys(object as object).length === 0 ? object : known.get(id);
     if (converted === undefined) throw new Unconverted(object as Frozen<KubeObject>, to, id);
     const [problem] = checkApplied(other, converted);

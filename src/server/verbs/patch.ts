@@ -1,5 +1,5 @@
 // Owns PATCH: the kinds of patches by media type, over the API room's pure functions; the rest is the flow of updates. Apply is apply.ts'.
-import { type ParsedJson, parseJson, plainValue } from '../../api/codec/json-parse.ts';
+import { type ParsedJson, parseJson, plainNumbers, plainValue } from '../../api/codec/json-parse.ts';
 import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
@@ -27,15 +27,13 @@ const strategicType = 'application/strategic-merge-patch+json';
 const applyType = 'application/apply-patch+yaml';
 
 /** The parsed body of a patch. */
-async function readPatch(request: ApiRequest): Promise<ParsedJson> {
+async function readPatch(request: ApiRequest, type: string): Promise<ParsedJson> {
   const { body } = request;
   if (body === undefined) throw badRequest('the request has no body');
   if (body.type === 'object') return { value: body.object, problems: [], oddNumbers: false };
   const parsed = parseJson(await body.read());
-  const value = plainValue(parsed);
-  const lost = parsed.exactness?.lost;
-  if (lost !== undefined) request.inexact = lost;
-  return { value, problems: parsed.problems, oddNumbers: false, ...(parsed.sorted && { sorted: true }) };
+  // A JSON patch may test how numbers are written.
+  return type === jsonType ? parsed : { ...parsed, value: plainValue(parsed), oddNumbers: false };
 }
 
 /** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */
@@ -124,7 +122,7 @@ export async function readRun(
     throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
-  const body = await readPatch(request);
+  const body = await readPatch(request, type);
   const problems =
     type === jsonType
       ? [...body.problems, ...problemsCarriedOver(body), ...unknownJsonPatchMembers(body.value)]
@@ -136,11 +134,14 @@ export async function readRun(
     // A strategic patch is of the kind at hand, whatever it says of that.
     const given = type === strategicType ? { ...patched, ...typeOf(kind) } : patched;
     if (((given as KubeObject).apiVersion ?? '') === '') throw nameless(request);
-    const decoded = decodePatched({ value: given, problems, oddNumbers: false }, kind);
+    const decoded = decodePatched({ value: given, problems, oddNumbers: body.oddNumbers }, kind);
+    if (decoded.inexact !== undefined) request.inexact = decoded.inexact;
     if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
       throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
     const object =
-      schemaOfKind(kind) === undefined ? (thaw(patched as Frozen<KubeObject>) as KubeObject) : decoded.object;
+      schemaOfKind(kind) === undefined
+        ? (thaw(plainNumbers(patched) as Frozen<KubeObject>) as KubeObject)
+        : decoded.object;
     complain(request, decoded.problems, options.fieldValidation, object);
     return checkKind(object, kind);
   };

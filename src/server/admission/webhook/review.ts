@@ -1,4 +1,6 @@
 // Owns the AdmissionReview: how a request is told to a webhook, and what its answer may say. Sends nothing.
+import { parseExact } from '../../../api/codec/json-parse.ts';
+import { writeJson } from '../../../api/codec/json-write.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
 import type { Status } from '../../../api/generated/meta.v1.ts';
 import type { Served } from '../../served/served.ts';
@@ -40,7 +42,7 @@ export function reviewText(request: AdmissionRequest, as: Served, uid: string): 
         };
   };
   const isOptions = request.operation === 'CONNECT';
-  return JSON.stringify({
+  return writeJson({
     kind: 'AdmissionReview',
     apiVersion: version,
     request: {
@@ -112,7 +114,7 @@ export function readReview(text: string, uid: string, mutating: boolean): Review
 
 function operationsOf(patch: string): unknown[] {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(patch, 'base64').toString('utf8'));
+    const parsed: unknown = parseExact(Buffer.from(patch, 'base64').toString('utf8'));
     if (Array.isArray(parsed)) return parsed;
   } catch {
     // Told below.

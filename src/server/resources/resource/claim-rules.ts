@@ -1,4 +1,5 @@
 // Owns the validation of what claims ask for: requests with alternatives, constraints between them, configuration; and of selectors.
+import { writeJson } from '../../../api/codec/json-write.ts';
 import type {
   DeviceClaim,
   DeviceConstraint,
@@ -86,7 +87,7 @@ export function validateSelectors(
 /** A JSON object of limited size. */
 export function validateRawObject(problems: Problems, path: string, raw: unknown, max: number, stored: boolean): void {
   if (raw === undefined || raw === null) return problems.required(path);
-  if (!stored && Buffer.byteLength(JSON.stringify(raw)) > max) problems.tooLong(path, max);
+  if (!stored && Buffer.byteLength(writeJson(raw)) > max) problems.tooLong(path, max);
   else if (typeof raw !== 'object' || Array.isArray(raw))
     problems.invalid(path, '<value omitted>', 'must be a valid JSON object');
 }
