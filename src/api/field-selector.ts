@@ -12,11 +12,12 @@ export class FieldSelectorError extends Error {
   override readonly name = 'FieldSelectorError';
 }
 
-/** Throws FieldSelectorError. An empty text selects everything. */
+/** Throws FieldSelectorError. An empty text selects everything, and so does "=". */
 export function parseFieldSelector(text: string): FieldSelector {
   return splitTerms(text)
     .filter((term) => term !== '')
-    .map(parseTerm);
+    .map(parseTerm)
+    .filter(({ field, value }) => field !== '' || value !== '');
 }
 
 /** Splits at commas that no backslash escapes. */

@@ -78,7 +78,7 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   const name = parts[at + 1] ?? '';
   const subresource = parts[at + 2] ?? '';
   const rest = parts.length > at + 3 ? decoded.slice(parts.slice(0, at + 3).join('/').length + 1) : '';
-  if (watchPrefix && verb === 'get') verb = 'watch';
+  if (watchPrefix) verb = 'watch';
   else if (name === '' && verb === 'get') verb = query.has('watch') && queryFlag(query.get('watch')) ? 'watch' : 'list';
   else if (name === '' && verb === 'delete') verb = 'deletecollection';
   return { isResource: true, verb, path: decoded, group, version, namespace, resource, subresource, name, rest };

@@ -23,8 +23,12 @@ export const serviceAccount: AdmissionPlugin = {
     if (served.resource.group !== '' || served.resource.plural !== 'pods') return;
     if (subresource !== 'ephemeralcontainers' || operation !== 'UPDATE') return;
     const { spec } = request.object as unknown as PodObject;
-    const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${spec?.serviceAccountName ?? ''}`)
-      ?.object as Account | undefined;
+    const { serviceAccountName = '' } = spec ?? {};
+    const account = parts.catalog.cache('', 'serviceaccounts').get(`${namespace}/${serviceAccountName}`)?.object as
+      | Account
+      | undefined;
+    if (account === undefined && serviceAccountName !== '')
+      throw noAccount(namespace, serviceAccountName, request.name);
     if (account?.metadata.annotations?.['kubernetes.io/enforce-mountable-secrets'] !== 'true') return;
     const containers = spec!.ephemeralContainers as unknown as NonNullable<typeof spec>['containers'] | undefined;
     limitSecrets(account, { spec: { containers: containers ?? [] } } as PodObject, request.name);
@@ -41,12 +45,7 @@ export const serviceAccount: AdmissionPlugin = {
     spec.serviceAccountName ||= 'default';
     spec.serviceAccount = spec.serviceAccountName;
     const entry = parts.catalog.cache('', 'serviceaccounts').get(`${request.namespace}/${spec.serviceAccountName}`);
-    if (entry === undefined)
-      throw forbidden(
-        pods,
-        request.name,
-        `error looking up service account ${request.namespace}/${spec.serviceAccountName}: serviceaccount "${spec.serviceAccountName}" not found`,
-      );
+    if (entry === undefined) throw noAccount(request.namespace, spec.serviceAccountName, request.name);
     const account = entry.object as Account;
     if (account.metadata.annotations?.['kubernetes.io/enforce-mountable-secrets'] === 'true')
       limitSecrets(account, pod, request.name);
@@ -55,6 +54,14 @@ export const serviceAccount: AdmissionPlugin = {
       spec.imagePullSecrets = account.imagePullSecrets!.map((reference) => ({ ...reference }));
   },
 };
+
+function noAccount(namespace: string, account: string, pod: string): Error {
+  return forbidden(
+    pods,
+    pod,
+    `error looking up service account ${namespace}/${account}: serviceaccount "${account}" not found`,
+  );
+}
 
 function refuseForMirror({ spec }: PodObject, name: string): void {
   if (spec!.serviceAccountName) throw forbidden(pods, name, 'a mirror pod may not reference service accounts');

@@ -100,6 +100,29 @@ const cases: readonly Case[] = [
   // Refusals repeat what strangers wrote.
   { path: maps, token: 'other-token', code: 403, type: json, headers: { 'x-content-type-options': 'nosniff' } },
   { path: `${maps}/none`, code: 404, type: json, headers: { 'x-content-type-options': undefined } },
+  // Options.
+  { path: `${maps}?watch=1&timeoutSeconds=1&limit=`, code: 400, says: 'strconv.ParseInt: parsing "": invalid syntax' },
+  { path: `${maps}?watch=1&timeoutSeconds=1&continue=a`, code: 422, says: /"field":"resourceVersionMatch"/ },
+  { path: `${maps}?fieldSelector=%3D`, code: 200 },
+  { method: 'DELETE', path: `${maps}/none?gracePeriodSeconds=`, code: 400 },
+  {
+    method: 'DELETE',
+    path: `${maps}/none?gracePeriodSeconds=99999999999999999999`,
+    code: 400,
+    says: /value out of range/,
+  },
+  { method: 'DELETE', path: `${maps}/none?propagationPolicy=`, code: 422, says: /FieldValueNotSupported/ },
+  { method: 'DELETE', path: `${maps}?dryRun=All&ignoreStoreReadErrorWithClusterBreakingPotential=true`, code: 422 },
+  // Methods.
+  { method: 'POST', path: '/api/v1/configmaps', body: '{}', code: 405 },
+  { method: 'DELETE', path: '/api/v1/configmaps', code: 405 },
+  { method: 'POST', path: '/api/v1/bindings', body: '{}', code: 404 },
+  { method: 'HEAD', path: '/api/v1/bindings', code: 404 },
+  { method: 'HEAD', path: `${maps}/a/foo`, code: 404 },
+  { method: 'OPTIONS', path: `${maps}/a/status`, code: 404 },
+  { method: 'OPTIONS', path: maps, code: 405 },
+  { method: 'DELETE', path: '/api/v1/watch/configmaps', code: 405 },
+  { method: 'PUT', path: '/apis/apps/v1/namespaces/default/deployments/x/scale', body: '{}', code: 400 },
   // Bodies.
   { method: 'POST', path: maps, body: '', code: 400, says: `${unrecognized} unexpected end of JSON input (<empty>)` },
   {

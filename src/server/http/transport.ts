@@ -345,7 +345,10 @@ export function httpTransport(
     request: ApiRequest,
     answer: ApiAnswer & { readonly type: 'stream' },
   ): Promise<void> {
-    const stream: AnswerStream = exchange.open(answer.code, answer.headers);
+    const stream: AnswerStream = exchange.open(
+      answer.code,
+      withOwn(headersFor(request, '', undefined), answer.headers),
+    );
     const iterator = answer.body[Symbol.asyncIterator]();
     let ended = false;
     const stop = (): void => {
@@ -475,6 +478,15 @@ function refusalOf(error: unknown): ApiAnswer {
 function takesGzip({ headers }: ApiRequest): boolean {
   const accepts = headers['accept-encoding'];
   return typeof accepts === 'string' && accepts.split(',').some((token) => token.trim() === 'gzip');
+}
+
+/** What somebody else answers wins over what is ours. */
+function withOwn(
+  own: Readonly<Record<string, string | string[]>>,
+  given: Readonly<Record<string, string | readonly string[]>>,
+): Record<string, string | readonly string[]> {
+  const names = new Set(Object.keys(given).map((name) => name.toLowerCase()));
+  return { ...Object.fromEntries(Object.entries(own).filter(([name]) => !names.has(name.toLowerCase()))), ...given };
 }
 
 /** As a rule there is one who wants to know, or nobody. */

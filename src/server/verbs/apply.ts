@@ -5,10 +5,9 @@ import type { WriteContext } from '../../api/apply/update.ts';
 import { decodeCbor } from '../../api/codec/cbor.ts';
 import { plainValue } from '../../api/codec/json-parse.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
-import * as fieldError from '../../api/field-error.ts';
 import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { badRequest, conflict, invalid, isNotFound } from '../../api/status-error.ts';
+import { badRequest, conflict, isNotFound } from '../../api/status-error.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
@@ -39,12 +38,8 @@ export interface Applied {
 
 /** Throws StatusError for a request without a manager and for bodies of another kind. */
 export async function readApplied(request: ApiRequest, kind: Expected): Promise<Applied> {
-  const options = writeOptions(request, 'PatchOptions');
-  const manager = request.query.get('fieldManager') ?? '';
-  if (manager === '')
-    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
-      fieldError.required('fieldManager', 'is required for apply patch'),
-    ]);
+  const options = writeOptions(request, 'PatchOptions', true);
+  const manager = request.query.get('fieldManager')!;
   const { value, problems } = await readConfiguration(request);
   const configuration = value as KubeObject;
   if (typeof configuration !== 'object' || configuration === null || Array.isArray(configuration))

@@ -48,7 +48,6 @@ export function decodeBytes(
     case 'text/json':
       return decodeValue(parseJson(bytes), expected);
     case 'application/yaml':
-    case 'application/apply-patch+yaml':
       return decodeValue(parseYaml(bytes), expected);
     case 'application/vnd.kubernetes.protobuf': {
       const fallback = expected && { apiVersion: apiVersionOf(expected), kind: expected.kind };

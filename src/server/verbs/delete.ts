@@ -1,5 +1,6 @@
 // Owns DELETE of one object and of collections: preconditions, grace, finalizers and propagation. Never names a kind.
-import { badRequest, conflict, isNotFound } from '../../api/status-error.ts';
+import { badRequest, conflict, invalid, isNotFound } from '../../api/status-error.ts';
+import * as fieldError from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Status } from '../../api/generated/meta.v1.ts';
@@ -12,7 +13,7 @@ import type { Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
 import { readObject } from './body.ts';
 import { timeText } from './metadata.ts';
-import { deleteChoices } from './options.ts';
+import { deleteChoices, unreadable } from './options.ts';
 import type { DeleteChoices } from './options.ts';
 import { list, objectKey } from './read.ts';
 import { rulesOf } from './strategy.ts';
@@ -254,6 +255,10 @@ function wantedFinalizers(served: Served, object: Frozen<KubeObject>, choices: D
 
 export async function removeCollection(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const choices = await choicesOf(request);
+  if (choices.ignoresUnreadable)
+    throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+      fieldError.invalid(unreadable, true, 'is not allowed with DELETECOLLECTION, try again after removing the option'),
+    ]);
   const found = await list(parts, request, served);
   if (found.type !== 'list') throw new Error('a list answers with a list');
   const removed: Entry[] = [];

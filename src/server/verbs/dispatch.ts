@@ -47,10 +47,15 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
     if (!isBuiltin) return undefined;
     throw noSuchResource();
   }
-  if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();
+  const isOther = request.method === 'HEAD' || request.method === 'OPTIONS';
+  if (isOther && served.custom) throw methodNotAllowed();
   // Custom kinds have no paths but their own.
   if (served.custom && isMisplaced(served, request)) return undefined;
   checkPlace(served, request);
+  if (isOther)
+    throw info.subresource === '' || served.subresources.has(info.subresource) ? methodNotAllowed() : noSuchResource();
+  // Of old: the path that watches does nothing else.
+  if (info.verb === 'watch' && request.method !== 'GET') throw methodNotAllowed();
   if (info.name === '.' || info.name === '..' || info.name.includes('%'))
     throw badRequest(`invalid resource name ${JSON.stringify(info.name)}: [may not contain '%']`);
   const { resource } = served;
@@ -118,9 +123,11 @@ function isMisplaced({ resource }: Served, { info: { namespace, name, verb } }: 
 }
 
 /** Namespaced kinds live in a namespace; only collections can be asked across all of them. */
-function checkPlace({ resource }: Served, request: ApiRequest): void {
+function checkPlace({ resource, verbs: all }: Served, request: ApiRequest): void {
   const { namespace, name, verb } = request.info;
   if (resource.namespaced) {
-    if (namespace === '' && (name !== '' || verb === 'create' || verb === 'deletecollection')) throw noSuchResource();
+    if (namespace !== '') return;
+    if (name !== '' || !all.has('list')) throw noSuchResource();
+    if (verb === 'create' || verb === 'deletecollection') throw methodNotAllowed();
   } else if (namespace !== '' && resource.plural !== 'namespaces') throw noSuchResource();
 }

@@ -2,7 +2,8 @@
 import type { FieldError } from '../../api/status-error.ts';
 import { managerName } from '../../api/apply/manager-name.ts';
 import { badRequest, invalid } from '../../api/status-error.ts';
-import { notSupported } from '../../api/field-error.ts';
+import { notSupported, required } from '../../api/field-error.ts';
+import { queryFlag } from '../request-info.ts';
 import type { ApiRequest } from '../request.ts';
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
@@ -14,12 +15,15 @@ export interface WriteOptions {
   readonly force: boolean | undefined;
 }
 
+export const unreadable = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 const fieldValidations: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
 
-/** `kind` names the options in errors: "CreateOptions". Throws Invalid. */
-export function writeOptions(request: ApiRequest, kind: string): WriteOptions {
+/** `kind` names the options in errors: "CreateOptions". Throws Invalid. `isApplied`: a manager must be named. */
+export function writeOptions(request: ApiRequest, kind: string, isApplied = false): WriteOptions {
   const { query } = request;
   const errors: FieldError[] = [];
+  if (isApplied && (query.get('fieldManager') ?? '') === '')
+    errors.push(required('fieldManager', 'is required for apply patch'));
   const dryRuns = query.getAll('dryRun');
   if (dryRuns.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRuns, ['All']));
   const fieldManager = query.get('fieldManager') ?? '';
@@ -55,6 +59,8 @@ export interface DeleteChoices {
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
+  /** Objects that cannot be read are to go unseen: of one object only. */
+  readonly ignoresUnreadable: boolean;
 }
 
 /** From the body when there is one, else from the query. */
@@ -89,16 +95,27 @@ export function deleteChoices(
           ? 'Orphan'
           : 'Background')) as DeleteChoices['propagationPolicy'],
     preconditions: given['preconditions'] as DeleteChoices['preconditions'],
+    ignoresUnreadable: given[unreadable] === true,
   };
+}
+
+/** A number of 64 bits. Throws BadRequest in Go's words. */
+export function wholeNumberOf(text: string): number {
+  const wrong = (what: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${what}`);
+  if (!/^[-+]?\d+$/.test(text)) throw wrong('invalid syntax');
+  if (text.length > 25 || BigInt.asIntN(64, BigInt(text.replace('+', ''))) !== BigInt(text.replace('+', '')))
+    throw wrong('value out of range');
+  return Number(text);
 }
 
 function fromQuery(query: URLSearchParams): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   if (query.has('dryRun')) result['dryRun'] = query.getAll('dryRun');
   const grace = query.get('gracePeriodSeconds');
-  if (grace !== null && grace !== '') result['gracePeriodSeconds'] = Number(grace);
+  if (grace !== null) result['gracePeriodSeconds'] = wholeNumberOf(grace);
   const policy = query.get('propagationPolicy');
-  if (policy !== null && policy !== '') result['propagationPolicy'] = policy;
+  if (policy !== null) result['propagationPolicy'] = policy;
+  if (queryFlag(query.get(unreadable))) result[unreadable] = true;
   const orphan = query.get('orphanDependents');
   if (orphan !== null && orphan !== '') result['orphanDependents'] = orphan === 'true' || orphan === '1';
   return result;

@@ -14,6 +14,7 @@ import type { Parts } from '../parts.ts';
 import { queryFlag } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest, ListAnswer } from '../request.ts';
 import type { Collection, Served } from '../served/served.ts';
+import { wholeNumberOf } from './options.ts';
 import { decodeContinue, encodeContinue, inconsistentContinue } from './continue.ts';
 import { everything, selectionOf } from './selection.ts';
 import { ready, whenListed, whenRead } from './versions.ts';
@@ -37,11 +38,7 @@ function revisionOf(text: string | null): number | undefined {
 function wholeNumber(query: URLSearchParams, name: string): number {
   const text = query.get(name);
   if (text === null) return 0;
-  const wrong = (what: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${what}`);
-  if (!/^[-+]?\d+$/.test(text)) throw wrong('invalid syntax');
-  if (text.length > 25 || BigInt.asIntN(64, BigInt(text.replace('+', ''))) !== BigInt(text.replace('+', '')))
-    throw wrong('value out of range');
-  return Number(text);
+  return wholeNumberOf(text);
 }
 
 async function waitFor(parts: Parts, collection: Collection, revision: number): Promise<void> {
@@ -289,6 +286,7 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
   const initialText = query.get('sendInitialEvents');
   checkWatchOptions(query);
   const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
+  wholeNumber(query, 'limit');
   const timeoutSeconds = wholeNumber(query, 'timeoutSeconds');
   const timeoutMs =
     timeoutSeconds > 0
@@ -344,9 +342,10 @@ function checkWatchOptions(query: URLSearchParams): void {
   if (match !== '') {
     if (!initial) errors.push(forbidden(matchField, 'is forbidden for watch unless sendInitialEvents is provided'));
     if (match !== 'NotOlderThan') errors.push(notSupported(matchField, match, ['NotOlderThan']));
-    if ((query.get('continue') ?? '') !== '')
-      errors.push(forbidden(matchField, 'is forbidden when continue is provided'));
   }
+  // Also where there is no such option.
+  if ((query.get('continue') ?? '') !== '')
+    errors.push(forbidden(matchField, `${matchField} is forbidden when continue is provided`));
   if (errors.length > 0) throw invalid(listOptions, '', errors);
 }
 

@@ -169,6 +169,7 @@ async function written(request: ApiRequest, served: Served, isPatch: boolean): P
 async function readWhole(request: ApiRequest): ReturnType<typeof readRun> {
   const options = writeOptions(request, 'UpdateOptions');
   const object = await readResource(request, scaleKind, options.fieldValidation);
+  if (!object.metadata.name) throw nameless(request);
   return { options, run: () => structuredClone(object) };
 }
 
