@@ -29,8 +29,11 @@ export const maxDepth = 2_500;
 /** A mark of byte order is no JSON. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Throws StatusError 400 for text that is no JSON or too deep. */
-export function parseJson(input: Uint8Array | string): ParsedJson {
+/**
+ * Throws StatusError 400 for text that is no JSON or too deep. `merges`: an object that comes twice under one key is merged, as Go
+ * reads it into a value of a known type; else the last one counts.
+ */
+export function parseJson(input: Uint8Array | string, merges = false): ParsedJson {
   const text = typeof input === 'string' ? input : utf8.decode(input);
   const { keys, oddNumbers, depth } = scanJson(text);
   if (depth > maxDepth) throw badRequest(`couldn't get version/kind; json parse error: exceeded max depth`);
@@ -46,7 +49,7 @@ export function parseJson(input: Uint8Array | string): ParsedJson {
   const parsed: ParsedJson =
     !oddNumbers && countKeys(value) === keys
       ? { value, problems: [], oddNumbers: false }
-      : new CarefulParser(text).parse();
+      : new CarefulParser(text, merges).parse();
   return /\\u[dD][89a-fA-F]/.test(text) ? { ...parsed, value: wellFormed(parsed.value) } : parsed;
 }
 
@@ -64,6 +67,22 @@ function wellFormed(value: unknown): unknown {
 }
 
 const maxDuplicates = 100;
+/** These are never pointers: null leaves them as they are. */
+const structs: ReadonlySet<string> = new Set(['metadata', 'spec', 'status', 'template']);
+
+/** What two values of one key come to when both are read into the same place. */
+function merged(key: string, before: unknown, after: unknown): unknown {
+  if (!isObject(before)) return after;
+  if (after === null && structs.has(key)) return before;
+  if (!isObject(after)) return after;
+  for (const [name, value] of Object.entries(after))
+    setOwn(before, name, Object.hasOwn(before, name) ? merged(name, before[name], value) : value);
+  return before;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
+}
 
 /** Reads text that JSON.parse has accepted, so it need not check the grammar; depth is already bounded. */
 class CarefulParser {
@@ -71,9 +90,11 @@ class CarefulParser {
   #at = 0;
   readonly #problems: string[] = [];
   #odd = false;
+  readonly #merges: boolean;
 
-  constructor(text: string) {
+  constructor(text: string, merges: boolean) {
     this.#text = text;
+    this.#merges = merges;
   }
 
   parse(): ParsedJson {
@@ -113,9 +134,10 @@ class CarefulParser {
       const inner = path === '' ? key : `${path}.${key}`;
       this.#space();
       this.#at++;
-      if (Object.hasOwn(result, key) && this.#problems.length < maxDuplicates)
-        this.#problems.push(`duplicate field "${inner}"`);
-      setOwn(result, key, this.#value(inner));
+      const isAgain = Object.hasOwn(result, key);
+      if (isAgain && this.#problems.length < maxDuplicates) this.#problems.push(`duplicate field "${inner}"`);
+      const value = this.#value(inner);
+      setOwn(result, key, isAgain && this.#merges ? merged(key, result[key], value) : value);
       const end = this.#space();
       this.#at++;
       if (end === 0x7d) return result;

@@ -35,7 +35,19 @@ const intTag = defineScalarTag('tag:yaml.org,2002:int', {
   identify: (value) => Number.isInteger(value) && !Object.is(value, -0),
 });
 
-const schema = CORE_SCHEMA.withTags(boolYaml11Tag, intTag, mergeTag);
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** In JSON there are only texts: bytes are read as one, as go-yaml has it. */
+const binaryTag = defineScalarTag('tag:yaml.org,2002:binary', {
+  implicit: false,
+  resolve(source) {
+    const bare = source.replace(/\s/g, '');
+    return base64.test(bare) && bare.length % 4 === 0 ? Buffer.from(bare, 'base64').toString('utf8') : NOT_RESOLVED;
+  },
+  identify: () => false,
+});
+
+const schema = CORE_SCHEMA.withTags(boolYaml11Tag, intTag, mergeTag, binaryTag);
 
 /** Bounds against aliases that blow up ("billion laughs"): nodes after expansion. */
 const maxNodes = 1_000_000;

@@ -34,6 +34,8 @@ export interface Applied {
   readonly configuration: KubeObject;
   readonly manager: string;
   readonly options: WriteOptions;
+  /** What Strict refuses of the text: told of once all else is well. */
+  readonly problems: readonly string[];
 }
 
 /** Throws StatusError for a request without a manager and for bodies of another kind. */
@@ -46,8 +48,7 @@ export async function readApplied(request: ApiRequest, kind: Expected): Promise<
     throw badRequest('the body must be an object');
   if (configuration.kind !== kind.kind || configuration.apiVersion !== apiVersionOf(kind))
     throw badRequest(`invalid object type: ${configuration.apiVersion ?? ''}, Kind=${configuration.kind ?? ''}`);
-  complain(request, problems, options.fieldValidation, configuration);
-  return { configuration, manager, options };
+  return { configuration, manager, options, problems };
 }
 
 async function readConfiguration(request: ApiRequest): Promise<{ value: unknown; problems: readonly string[] }> {
@@ -64,7 +65,7 @@ async function readConfiguration(request: ApiRequest): Promise<{ value: unknown;
 export async function mergeInto(
   served: Served,
   request: ApiRequest,
-  { configuration, manager, options }: Applied,
+  { configuration, manager, options, problems }: Applied,
   live: Frozen<KubeObject> | undefined,
   subresource = request.info.subresource,
 ): Promise<KubeObject> {
@@ -84,6 +85,7 @@ export async function mergeInto(
     served.resource.conversion === undefined
       ? settle(context.convert)
       : await withConversions(served, context, settle).catch(refuseUnconvertible);
+  complain(request, problems, options.fieldValidation, configuration);
   const { object, inexact } = decodeValue(
     { value: result.object, problems: [], oddNumbers: false },
     served.resource,
@@ -125,8 +127,8 @@ export async function apply(parts: Parts, request: ApiRequest, served: Served): 
   };
   try {
     return await change(parts, request, served, options, async (entry) => {
-      checkAppliedVersion(applied, entry, served);
       const next = await merge(entry.object);
+      checkAppliedVersion(applied, entry, served);
       checkUid(configuration, entry, served);
       return { next, recorded: true };
     });

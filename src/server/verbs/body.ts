@@ -2,7 +2,7 @@
 import * as fieldError from '../../api/field-error.ts';
 import { badRequest, invalid, isStatusError } from '../../api/status-error.ts';
 import type { KubeObject } from '../../api/meta.ts';
-import { thaw } from '../../api/meta.ts';
+import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
@@ -48,8 +48,14 @@ export async function readObject(
   }
   const { object, problems, inexact } = decoded;
   if (inexact !== undefined) request.inexact = inexact;
-  complain(request, problems, validation, object);
+  // What is of another kind is refused without a word about its fields.
+  if (expected === undefined || expected.decode !== undefined || isOfKind(object, expected))
+    complain(request, problems, validation, object);
   return object;
+}
+
+function isOfKind({ kind, apiVersion }: Partial<KubeObject>, expected: Expected): boolean {
+  return (kind ?? expected.kind) === expected.kind && (apiVersion ?? apiVersionOf(expected)) === apiVersionOf(expected);
 }
 
 const unreadable = /^(couldn't get version\/kind|provided data does not appear|empty data)/;

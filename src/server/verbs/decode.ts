@@ -46,7 +46,7 @@ export function decodeBytes(
   switch (contentType) {
     case 'application/json':
     case 'text/json':
-      return decodeValue(parseJson(bytes), expected);
+      return decodeValue(parseJson(bytes, expected?.decode === undefined), expected);
     case 'application/yaml':
       return decodeValue(parseYaml(bytes), expected);
     case 'application/vnd.kubernetes.protobuf': {

@@ -175,7 +175,7 @@ async function readWhole(request: ApiRequest): ReturnType<typeof readRun> {
 
 /** The configuration of a scale is one of the object's field of replicas. */
 async function applied(request: ApiRequest, served: Served): Promise<ScaleWrite> {
-  const { configuration, manager, options } = await readApplied(request, scaleKind);
+  const { configuration, manager, options, problems: ofText } = await readApplied(request, scaleKind);
   const { object, problems } = decodeValue({ value: configuration, problems: [], oddNumbers: false }, scaleKind);
   if (problems.length > 0) throw badRequest(`failed to create typed patch object: ${problems.join(', ')}`);
   const { resource } = served;
@@ -185,7 +185,7 @@ async function applied(request: ApiRequest, served: Served): Promise<ScaleWrite>
       const own = { apiVersion: apiVersionOf(resource), kind: resource.kind } as KubeObject;
       const { spec } = object as Scale & KubeObject;
       if (spec?.replicas !== undefined) setReplicas(own, served, replicasOf(object as Scale & KubeObject));
-      const asked: Applied = { configuration: own, manager, options };
+      const asked: Applied = { configuration: own, manager, options, problems: ofText };
       checkAppliedVersion({ ...asked, configuration: object }, entry, served);
       const next = await mergeInto(served, request, asked, entry.object, 'scale');
       checkPlace(
