@@ -71,6 +71,8 @@ export const ordered = {
   /** Throws unless the items of the patch stand in the order's order. */
   check(items: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
     requireKeys(order, mergeKey);
+    // An empty order asks for nothing.
+    if (order.length === 0) return;
     const present = items.filter((item) => !(isMap(item) && item[directive] === 'delete'));
     let next = 0;
     for (const wanted of order)

@@ -134,7 +134,12 @@ async function store(
   if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   const { codec } = collection;
-  if (dryRun) return Entry.of(key, 0, codec.completesReads === true ? codec.decode(codec.encode(object)) : object);
+  if (dryRun) {
+    // What nobody stores keeps the version that it was sent with.
+    const revision = Number(made.metadata.resourceVersion ?? 0);
+    const shown = codec.completesReads === true ? codec.decode(codec.encode(object)) : object;
+    return Entry.of(key, Number.isSafeInteger(revision) ? revision : 0, shown);
+  }
   try {
     return await parts.objects.create(collection, key, object, taken?.with?.(object));
   } catch (error) {

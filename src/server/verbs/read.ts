@@ -16,7 +16,7 @@ import type { ApiAnswer, ApiRequest, ListAnswer } from '../request.ts';
 import type { Collection, Served } from '../served/served.ts';
 import { wholeNumberOf } from './options.ts';
 import { decodeContinue, encodeContinue, inconsistentContinue } from './continue.ts';
-import { everything, selectionOf } from './selection.ts';
+import { everything, parseSelectors, selectionOf } from './selection.ts';
 import { ready, whenListed, whenRead } from './versions.ts';
 import type { Selection } from './selection.ts';
 
@@ -41,7 +41,8 @@ function wholeNumber(query: URLSearchParams, name: string): number {
   return wholeNumberOf(text);
 }
 
-async function waitFor(parts: Parts, collection: Collection, revision: number): Promise<void> {
+/** `hints`: who asks for what is to come is told when to ask again. */
+async function waitFor(parts: Parts, collection: Collection, revision: number, hints = true): Promise<void> {
   if (collection.cache.revision >= revision) {
     parts.reads?.waited(collection, 0);
     return;
@@ -53,7 +54,7 @@ async function waitFor(parts: Parts, collection: Collection, revision: number): 
       reject(
         statusError('Timeout', `Too large resource version: ${revision}, current: ${collection.cache.revision}`, {
           causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-          retryAfterSeconds: 1,
+          ...(hints && { retryAfterSeconds: 1 }),
         }),
       ),
     );
@@ -105,7 +106,7 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   // At version 0 any state will do, and the limit is ignored (API concepts, "Semantics for list").
   if (revision === 0) return answer(fromCache(collection, selection, '', 0));
   const now = (): ApiAnswer => answer(fromCache(collection, selection, '', Math.max(0, limit)));
-  if (revision !== undefined) return waitFor(parts, collection, revision).then(now);
+  if (revision !== undefined) return waitFor(parts, collection, revision, limit <= 0).then(now);
   const fresh = parts.objects.fresh();
   if (fresh === undefined) {
     parts.reads?.waited(collection, 0);
@@ -150,7 +151,11 @@ function checkListOptions(query: URLSearchParams, revision: number | undefined, 
   }
   if (query.has('sendInitialEvents'))
     errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  if (errors.length > 0) throw invalid(listOptions, '', errors);
+  if (errors.length > 0) {
+    // Selectors that cannot be read are told of before options that do not go together.
+    parseSelectors(query);
+    throw invalid(listOptions, '', errors);
+  }
   if (token !== '' && revision !== undefined && revision !== 0)
     throw badRequest('specifying resource version is not allowed when using continue');
 }
@@ -178,28 +183,15 @@ function fromCache(collection: Collection, selection: Selection, after: string, 
     looked++;
     if (limit > 0 && entries.length === limit) {
       more = true;
-      if (matches !== undefined) {
-        if (!matches(entry)) continue;
-        break;
-      }
+      // Whether any of the rest matches is for the next page to find out.
+      if (matches !== undefined) break;
       rest++;
       continue;
     }
     if (matches === undefined || matches(entry)) entries.push(entry);
   }
-  if (more && matches !== undefined && !hasMore(collection, scope, entries.at(-1)!.key, matches)) more = false;
   const answer = page(revision, entries, more, matches === undefined ? rest : undefined);
   return { ...answer, looked, tested: matches !== undefined };
-}
-
-function hasMore(
-  collection: Collection,
-  scope: Selection['scope'],
-  after: string,
-  matches: (entry: Entry) => boolean,
-): boolean {
-  for (const entry of collection.cache.list(scope, after)) if (matches(entry)) return true;
-  return false;
 }
 
 function page(revision: number, entries: readonly Entry[], more: boolean, rest: number | undefined): ListAnswer {
@@ -234,7 +226,7 @@ async function atRevision(
   limit: number,
 ): Promise<ListAnswer> {
   const collection = served.collection!;
-  await waitFor(parts, collection, revision);
+  await waitFor(parts, collection, revision, false);
   const { scope, matches } = selection;
   if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
     const result = fromCache(collection, selection, after, limit);
@@ -251,14 +243,16 @@ async function atRevision(
     for (;;) {
       const want = limit > 0 ? limit + 1 - found.length : 0;
       const past = await parts.objects.past(collection, prefix, from, revision, want);
-      for (const entry of past.entries) if (matches === undefined || matches(entry)) found.push(entry);
-      from = past.entries.at(-1)?.key ?? from;
-      const done = past.entries.length === 0 || past.count <= past.entries.length;
-      if (limit === 0 || found.length > limit || done) {
-        const more = limit > 0 && found.length > limit;
-        const rest = past.count - past.entries.length + (found.length - limit);
-        return page(revision, more ? found.slice(0, limit) : found, more, matches === undefined ? rest : undefined);
+      let looked = 0;
+      for (const entry of past.entries) {
+        if (limit > 0 && found.length === limit) break;
+        if (matches === undefined || matches(entry)) found.push(entry);
+        from = entry.key;
+        looked++;
       }
+      const rest = past.count - looked;
+      if (limit === 0 || found.length === limit || rest === 0 || past.entries.length === 0)
+        return page(revision, found, limit > 0 && rest > 0, matches === undefined ? rest : undefined);
     }
   } catch (error) {
     if (error instanceof Compacted) throw expired(after);

@@ -15,6 +15,13 @@ export interface Selection {
   readonly label?: Label;
 }
 
+/** Throws BadRequest for selectors that cannot be read. */
+export function parseSelectors(query: URLSearchParams): void {
+  const [labels, fields] = [query.get('labelSelector'), query.get('fieldSelector')];
+  if (labels) parsed(() => parseSelectorText(labels));
+  if (fields) parsed(() => parseFieldSelector(fields));
+}
+
 export function selectionOf(request: ApiRequest, served: Served): Selection {
   const { resource, collection } = served;
   const { namespace, name } = request.info;

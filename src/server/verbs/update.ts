@@ -162,7 +162,11 @@ export async function change(
     const current = collection.cache.get(key);
     if (current === undefined) throw notFound(rules, name);
     const next = await step(current);
-    entry = next === current.object ? current : Entry.of(key, current.revision, next);
+    entry = deletes
+      ? Entry.of(key, current.revision, freeze(last!))
+      : next === current.object
+        ? current
+        : Entry.of(key, current.revision, next);
   } else {
     try {
       entry = await parts.objects.update(collection, key, step, () => beside);

@@ -240,8 +240,8 @@ export function toV1(obj: Frozen<HorizontalPodAutoscaler>): v1.HorizontalPodAuto
   if (Object.keys(annotations).length > 0) metadata.annotations = annotations;
   const cpuNow = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu');
   const converted: v1.HorizontalPodAutoscaler = {
-    apiVersion: 'autoscaling/v1',
     kind: 'HorizontalPodAutoscaler',
+    apiVersion: 'autoscaling/v1',
     metadata,
     spec: { scaleTargetRef: spec.scaleTargetRef, maxReplicas: spec.maxReplicas },
     status: { currentReplicas: status?.currentReplicas ?? 0, desiredReplicas: status?.desiredReplicas ?? 0 },
@@ -291,8 +291,8 @@ export function fromV1(obj: Frozen<v1.HorizontalPodAutoscaler>): HorizontalPodAu
   for (const key of [metricsKey, behaviorKey, currentKey, conditionsKey]) delete annotations[key];
   if (metadata.annotations !== undefined && Object.keys(annotations).length === 0) delete metadata.annotations;
   const converted: HorizontalPodAutoscaler = {
-    apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
+    apiVersion: 'autoscaling/v2',
     metadata,
     spec: { scaleTargetRef: spec.scaleTargetRef, maxReplicas: spec.maxReplicas },
     status: { ...(current.length > 0 && { currentMetrics: current }), desiredReplicas: status?.desiredReplicas ?? 0 },
