@@ -2,6 +2,7 @@
 import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
 import type { UserInfo } from './request.ts';
+import type { Random } from '../base/random.ts';
 import type { ObjectSchema } from '../api/schema/schema.ts';
 import type { ParsedJson } from '../api/codec/json-parse.ts';
 
@@ -13,6 +14,7 @@ export interface StrategyContext {
   /** Who asks, for kinds that keep it. */
   readonly requester: UserInfo;
   readonly dryRun: boolean;
+  readonly random: Random;
 }
 
 export interface Column<T> {

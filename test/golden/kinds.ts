@@ -2,6 +2,7 @@
 // Compares objects as stored and causes of refusals; leaves out what the generic server or admission adds.
 import { ordered } from '../../src/server/verbs/strategy.ts';
 import { readdirSync } from 'node:fs';
+import { seededRandom } from '../../src/base/random.ts';
 import { decodeBody } from './static-defaults.ts';
 import type { KubeObject } from '../../src/api/meta.ts';
 import { resources } from '../../src/server/resources/all.ts';
@@ -37,6 +38,7 @@ const contextOf = {
   user: 'admin',
   requester: { name: 'admin', uid: 'admin-uid', groups: ['system:masters', 'system:authenticated'] },
   dryRun: false,
+  random: seededRandom(1),
 };
 
 /** Pods pass admission before they are validated: what it fills in, validation expects. */

@@ -10,6 +10,7 @@ import type {
   VolumeProjection,
 } from '../generated/core.v1.ts';
 import { nano, roundResources, sumText } from '../validation/quantities.ts';
+import { isHugePages } from '../validation/resource-names.ts';
 import { totalOf } from '../validation/resources.ts';
 import { applyClaimSpecDefaults } from './claim.ts';
 
@@ -62,31 +63,40 @@ function applyRequestDefaults(container: Container): void {
 }
 
 /**
- * Requests of the pod as a whole: those of its containers together, or the limit where they ask for nothing. On creation,
- * after admission.
+ * Resources of the pod as a whole, as far as it says any (KEP-2837): requests are those of its containers together, or the limit
+ * where they ask for nothing; limits are those of its containers together where each has one, and no less than the request.
+ * On creation, after admission, and when resized.
  */
-export function applyPodLevelRequests({ resources, ...spec }: PodSpec): void {
-  const { limits } = resources ?? {};
-  if (resources === undefined || limits === undefined) return;
+export function applyPodLevelResources({ resources, ...spec }: PodSpec): void {
+  if (resources === undefined) return;
+  const { requests = {}, limits = {} } = resources;
+  if (Object.keys(requests).length === 0 && Object.keys(limits).length === 0) return;
   // Pods without containers are refused only later.
   const containers = spec.containers ?? [];
   const initContainers = spec.initContainers ?? [];
   const all = [...containers, ...initContainers];
-  for (const name of Object.keys(limits)) {
-    if (resources.requests?.[name] !== undefined) continue;
-    const like = all.find((container) => container.resources?.requests?.[name] !== undefined);
-    const total =
-      like === undefined
-        ? limits[name]!
-        : sumText(totalOf(containers, initContainers, requestOf(name)), like.resources!.requests![name]!);
-    (resources.requests ??= {})[name] = total;
+  const namesOf = (side: 'requests' | 'limits'): string[] =>
+    [...new Set(all.flatMap((container) => Object.keys(container.resources?.[side] ?? {})))].filter(isPodLevel);
+  const together = (side: 'requests' | 'limits', name: string): string =>
+    sumText(
+      totalOf(containers, initContainers, (container) => nano(container.resources?.[side]?.[name])),
+      all.find((container) => container.resources?.[side]?.[name] !== undefined)!.resources![side]![name]!,
+    );
+  for (const name of namesOf('limits'))
+    if (isHugePages(name) && requests[name] === undefined) limits[name] ??= together('limits', name);
+  for (const name of namesOf('requests')) if (!isHugePages(name)) requests[name] ??= together('requests', name);
+  for (const name of Object.keys(limits)) if (isPodLevel(name)) requests[name] ??= limits[name]!;
+  for (const [name, request] of Object.entries(requests)) {
+    if (!isPodLevel(name) || limits[name] !== undefined) continue;
+    if (!all.every((container) => container.resources?.limits?.[name] !== undefined) || all.length === 0) continue;
+    const sum = together('limits', name);
+    limits[name] = nano(request) > nano(sum) ? request : sum;
   }
+  if (Object.keys(requests).length > 0) resources.requests = requests;
+  if (Object.keys(limits).length > 0) resources.limits = limits;
 }
 
-const requestOf =
-  (name: string) =>
-  (container: Container): bigint =>
-    nano(container.resources?.requests?.[name]);
+const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || isHugePages(name);
 
 function applyHostPorts(container: Container): void {
   for (const port of container.ports ?? []) if (!port.hostPort) port.hostPort = port.containerPort;

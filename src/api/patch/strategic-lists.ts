@@ -104,7 +104,9 @@ export const ordered = {
       else others.push({ item, was });
     }
     named.sort((a, b) => a.at - b.at);
-    others.sort((a, b) => (a.was >= 0 && b.was >= 0 ? a.was - b.was : 0));
+    // New ones that an empty order does not name come last.
+    const place = ({ was }: { was: number }): number => (was < 0 ? before.length : was);
+    others.sort((a, b) => place(a) - place(b));
     const result: unknown[] = [];
     let next = 0;
     for (const { item, was } of named) {

@@ -112,7 +112,7 @@ export function validatePodLevelResources(problems: Problems, path: string, spec
   (spec.containers ?? []).forEach((container, at) => {
     for (const name in resources.limits) {
       const limit = container.resources?.limits?.[name];
-      if (isHugePages(name) || nano(limit) <= nano(resources.limits[name])) continue;
+      if (nano(limit) <= nano(resources.limits[name])) continue;
       // Upstream's own path.
       const here = `${path}.containers[${at}][${name}].limits`;
       problems.invalid(here, limit, `must be less than or equal to pod limits of ${resources.limits[name]}`);

@@ -74,11 +74,18 @@ export async function createObject(
     const taken = await hook?.create?.(made, options);
     let written = false;
     try {
-      prepareNew(served, made, context(request, options.dryRun));
+      prepareNew(served, made, context(request, options.dryRun, parts.random));
       validateNew(served, made, request);
       await naming(made, parts.admission.validate(asked, parts));
       const key = objectKey(served, namespace, made.metadata.name);
-      const entry = await store(parts, served, key, await leaving(served, made), options.dryRun, taken);
+      const entry = await store(
+        parts,
+        served,
+        key,
+        await leaving(served, made),
+        options.dryRun ? { version } : undefined,
+        taken,
+      );
       written = !options.dryRun;
       await ready(served, [entry], whenWritten);
       return { type: 'object', code: 201, object: entry.object, entry, served };
@@ -126,17 +133,17 @@ async function store(
   served: Served,
   key: string,
   made: KubeObject,
-  dryRun: boolean,
+  dryRun: { readonly version: string | undefined } | undefined,
   taken: Taken | undefined,
 ): Promise<Entry> {
   const collection = served.collection!;
   const rules = rulesOf(served);
-  if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
+  if (dryRun !== undefined && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   const { codec } = collection;
-  if (dryRun) {
+  if (dryRun !== undefined) {
     // What nobody stores keeps the version that it was sent with.
-    const revision = Number(made.metadata.resourceVersion ?? 0);
+    const revision = Number(dryRun.version ?? 0);
     const shown = codec.completesReads === true ? codec.decode(codec.encode(object)) : object;
     return Entry.of(key, Number.isSafeInteger(revision) ? revision : 0, shown);
   }

@@ -106,7 +106,8 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   // At version 0 any state will do, and the limit is ignored (API concepts, "Semantics for list").
   if (revision === 0) return answer(fromCache(collection, selection, '', 0));
   const now = (): ApiAnswer => answer(fromCache(collection, selection, '', Math.max(0, limit)));
-  if (revision !== undefined) return waitFor(parts, collection, revision, limit <= 0).then(now);
+  // Pages of no particular version are asked of the store by upstream, which gives no hint.
+  if (revision !== undefined) return waitFor(parts, collection, revision, limit <= 0 || match !== '').then(now);
   const fresh = parts.objects.fresh();
   if (fresh === undefined) {
     parts.reads?.waited(collection, 0);
@@ -226,7 +227,7 @@ async function atRevision(
   limit: number,
 ): Promise<ListAnswer> {
   const collection = served.collection!;
-  await waitFor(parts, collection, revision, false);
+  await waitFor(parts, collection, revision);
   const { scope, matches } = selection;
   if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
     const result = fromCache(collection, selection, after, limit);

@@ -1,4 +1,5 @@
 // Owns the order in which a kind's rules run on create and update: prepare, validate, warn; with what holds for kinds without rules.
+import type { Random } from '../../base/random.ts';
 import { badRequest, invalid } from '../../api/status-error.ts';
 import { invalid as invalidField } from '../../api/field-error.ts';
 import { nameIsPathSegment } from '../../api/names.ts';
@@ -29,8 +30,8 @@ export function fromStorage(served: Served, object: Frozen<KubeObject>): Frozen<
   return (served.resource.convert?.fromStorage(object) as Frozen<KubeObject> | undefined) ?? object;
 }
 
-export function context(request: ApiRequest, dryRun: boolean): StrategyContext {
-  return { nowMs: request.arrivedMs, user: request.user.name, requester: request.user, dryRun };
+export function context(request: ApiRequest, dryRun: boolean, random: Random): StrategyContext {
+  return { nowMs: request.arrivedMs, user: request.user.name, requester: request.user, dryRun, random };
 }
 
 /** Throws Invalid. `object` is in its stored version. */

@@ -143,7 +143,7 @@ export async function change(
     const taken = subresource === '' ? await hookFor(parts.hooks, rules)?.update?.(next, prev, options) : undefined;
     done = taken?.done?.bind(taken);
     beside = undefined;
-    prepareChange(served, subresource, next, prev, context(request, options.dryRun));
+    prepareChange(served, subresource, next, prev, context(request, options.dryRun, parts.random));
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
     deletes = subresource !== 'status' && isFinished(rules, next, prev);

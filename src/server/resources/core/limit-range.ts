@@ -1,5 +1,6 @@
 // Owns the kind LimitRange.
 import type { LimitRange, LimitRangeItem } from '../../../api/generated/core.v1.ts';
+import { randomUuid } from '../../../base/random.ts';
 import { limitRanges } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { qualifiedName } from '../../../api/validation/formats.ts';
@@ -99,7 +100,10 @@ export const limitRange = defineResource<LimitRange>(limitRanges, {
     for (const item of obj.spec?.limits ?? []) applyItemDefaults(item);
   },
   // Without generation, though it has a spec.
-  prepareForCreate() {},
+  /** One without a name has one made for it. */
+  prepareForCreate({ metadata }, { random }) {
+    if (metadata.name === '') metadata.name = randomUuid(random);
+  },
   prepareForUpdate() {},
   validate({ spec }) {
     const problems = new Problems();

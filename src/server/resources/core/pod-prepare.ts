@@ -10,7 +10,7 @@ import type {
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
 import { timeOf } from '../../../api/time.ts';
 import type { StrategyContext } from '../../resource.ts';
-import { applyPodLevelRequests } from '../../../api/defaults/pod-spec.ts';
+import { applyPodLevelResources } from '../../../api/defaults/pod-spec.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 
@@ -65,7 +65,7 @@ function dropProbeFields(handler: (Probe & LifecycleHandler) | LifecycleHandler 
 export function preparePodForCreate(pod: Pod, { nowMs }: StrategyContext): void {
   const { spec } = pod;
   if (spec === undefined) return;
-  applyPodLevelRequests(spec);
+  applyPodLevelResources(spec);
   pod.metadata.generation = 1;
   dropDisabledFields(spec);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;

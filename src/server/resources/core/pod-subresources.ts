@@ -1,4 +1,5 @@
 // Owns the parts of pods that are written by themselves: status, ephemeral containers, resources in place.
+import { applyPodLevelResources } from '../../../api/defaults/pod-spec.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../api/generated/core.v1.ts';
 import { type Frozen, thaw } from '../../../api/meta.ts';
 import { mirrorAnnotation } from '../../../api/validation/pod-annotations.ts';
@@ -84,8 +85,8 @@ export const resize: Subresource<Pod> = {
         const kept = wanted.map((container) => withResources(container, stored));
         if (kept.length > 0 || stored.length > 0) to[list] = kept;
       }
-      if (from.resources === undefined) delete to.resources;
-      else to.resources = from.resources;
+      if (from.resources !== undefined) to.resources = from.resources;
+      applyPodLevelResources(to);
     });
   },
   validateUpdate(next, prev) {

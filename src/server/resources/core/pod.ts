@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/generated/core.v1.ts';
 import { pods } from '../../../api/generated/resources.ts';
 import { applyPodOnlyDefaults, applyPodSpecDefaults } from '../../../api/defaults/pod-spec.ts';
-import type { Frozen } from '../../../api/meta.ts';
+import { type Frozen, thaw } from '../../../api/meta.ts';
 import { validateProfilesAgree } from '../../../api/validation/pod-annotations.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { FieldError } from '../../../api/status-error.ts';
@@ -75,6 +75,9 @@ export const pod = defineResource<Pod>(pods, {
   prepareForCreate: preparePodForCreate,
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
+    // Clients that do not know of them leave them as they are.
+    if (next.spec.resources === undefined && prev.spec.resources !== undefined)
+      next.spec.resources = thaw(prev.spec.resources) as NonNullable<Pod['spec']['resources']>;
     dropDisabledFields(next.spec);
     raiseGeneration(next, prev);
   },
