@@ -5,9 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { randomInteger } from '../base/random.ts';
 import { encodeValue } from './http/encode.ts';
-import { acceptHeader, mediaTypes, parseAccept, wantsPretty } from './http/form.ts';
+import { acceptHeader, formOr, mediaTypes, parseAccept, wantsPretty } from './http/form.ts';
 import type { Offer } from './http/form.ts';
-import { formOr } from './stages/negotiate.ts';
 import type { PathHandler } from './paths.ts';
 import { page } from './paths.ts';
 import { warn } from './request.ts';
@@ -112,7 +111,7 @@ function answer(request: ApiRequest, kind: string, text: () => string, object: (
       body: encodeValue(object(version), { media, asVersion: 'v1', pretty: wantsPretty(request) }),
     };
   }
-  request.form = formOr(accept, wantsPretty(request), refusalOffer);
+  request.form = formOr(request, refusalOffer);
   throw statusError(
     'NotAcceptable',
     'only the following media types are accepted: application/json, application/yaml, text/plain',

@@ -1,7 +1,7 @@
 // Owns how conflicts of an apply are told: a Status 409 with a cause for each field and manager.
 import { StatusError } from '../status-error.ts';
 import type { StatusCause } from '../generated/meta.v1.ts';
-import { compareText } from './element.ts';
+import { compareText } from '../../base/text.ts';
 import { quoteText } from '../field-error.ts';
 import { type Fields, pathsOf } from './fields.ts';
 import type { Claim } from './managed-fields.ts';

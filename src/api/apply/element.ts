@@ -1,4 +1,5 @@
 // Owns the elements of field paths: their text in FieldsV1 ("f:name", "k:{…}", "v:…", "i:3"), their order and how people read them.
+import { compareText } from '../../base/text.ts';
 import { parseExact } from '../codec/json-parse.ts';
 import { writeJson } from '../codec/json-write.ts';
 import { quoteText } from '../field-error.ts';
@@ -128,19 +129,4 @@ function compareValues(a: unknown, b: unknown): number {
   if (typeof a === 'number' || typeof a === 'boolean') return Number(a) - Number(b);
   if (typeof a === 'string') return compareText(a, b as string);
   return compareText(writeJson(a), writeJson(b));
-}
-
-/** By code points, which is also the order of the UTF-8 bytes that Go compares. */
-export function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    const left = a.charCodeAt(at);
-    const right = b.charCodeAt(at);
-    if (left === right) continue;
-    const leftHigh = left >= 0xd800 && left < 0xe000;
-    const rightHigh = right >= 0xd800 && right < 0xe000;
-    return leftHigh === rightHigh ? left - right : leftHigh ? 1 : -1;
-  }
-  return a.length - b.length;
 }

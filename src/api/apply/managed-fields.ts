@@ -1,7 +1,7 @@
 // Owns metadata.managedFields: entries to managers and back, their identity and order, and the limit of ten updaters.
 import type { ManagedFieldsEntry } from '../generated/meta.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { compareText } from './element.ts';
+import { compareText } from '../../base/text.ts';
 import { type Fields, parseFields, sameFields, union } from './fields.ts';
 import { equalJson } from './structure.ts';
 import { sharedJson } from '../codec/shared-json.ts';

@@ -1,6 +1,7 @@
 // Owns how a schema is seen by server-side apply: what is a leaf, what has parts, what names a part, and what Go would show.
 import type { FieldSchema, ListSchema, ObjectSchema, Schema } from '../schema/schema.ts';
-import { compareText, keyElement, valueElement } from './element.ts';
+import { compareText } from '../../base/text.ts';
+import { keyElement, valueElement } from './element.ts';
 
 /** Where nothing is declared (x-kubernetes-preserve-unknown-fields): maps have parts, lists are leaves. */
 export const deduced: Schema = { type: 'any' };

@@ -1,4 +1,4 @@
-// Owns the shape of a parsed CEL expression, macros already expanded. No behaviour.
+// Owns the shape of a parsed CEL expression, macros already expanded, and the walk through its parts. Judges nothing.
 
 /** `at` is the offset of the expression's own token in the source, for error messages. */
 interface Node {
@@ -92,6 +92,20 @@ export type Expr =
   | StructExpr
   | ComprehensionExpr
   | LetExpr;
+
+/** The expression itself, then all that it is made of, in the order of the source. */
+export function* partsOf(expr: Expr): Generator<Expr> {
+  yield expr;
+  for (const part of Object.values(expr)) yield* partsWithin(part);
+}
+
+function* partsWithin(part: unknown): Generator<Expr> {
+  if (Array.isArray(part)) for (const inner of part) yield* partsWithin(inner);
+  else if (typeof part === 'object' && part !== null) {
+    if ('kind' in part && 'at' in part) yield* partsOf(part as Expr);
+    else if (!(part instanceof Uint8Array)) for (const inner of Object.values(part)) yield* partsWithin(inner);
+  }
+}
 
 export interface CelProblem {
   /** Offset in the source, in UTF-16 units. */

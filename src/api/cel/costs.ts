@@ -1,4 +1,5 @@
 // Owns what a call costs when it is run: units of work by function, as upstream charges them. Estimates before the run are next door.
+import { codePoints } from '../../base/text.ts';
 import type { Overload } from './functions.ts';
 import { CelOpaque, CelOptional, type CelList, type CelValue, isList, isMap } from './values.ts';
 
@@ -21,15 +22,6 @@ export function sizeOf(value: CelValue): number {
   if (value instanceof Uint8Array) return value.length;
   if (value instanceof CelOpaque) return value.size;
   return isList(value) || isMap(value) ? value.size : 1;
-}
-
-export function codePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit <= 0xdbff) count--;
-  }
-  return count;
 }
 
 /** Of an optional value, what is inside counts. */

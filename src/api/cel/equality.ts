@@ -1,4 +1,5 @@
 // Owns CEL's equality and order of values (language definition, "Equality" and "Ordering"; Kubernetes: list types of schemas).
+import { compareText } from '../../base/text.ts';
 import {
   CelDuration,
   CelError,
@@ -110,14 +111,4 @@ export function compare(a: CelValue, b: CelValue): number {
 
 function order(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** By code points, as UTF-8 bytes order: JavaScript's own order differs above U+FFFF. */
-function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) {
-    if (a[at] !== b[at]) return Buffer.compare(Buffer.from(a.slice(at)), Buffer.from(b.slice(at)));
-  }
-  return a.length - b.length;
 }

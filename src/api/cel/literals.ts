@@ -1,5 +1,5 @@
 // Owns what can be said of an expression from what is written down in it: times, durations, patterns and formats that never work. Evaluates nothing else.
-import { type CelProblem, CelSyntaxError, type Expr } from './ast.ts';
+import { type CelProblem, CelSyntaxError, type Expr, partsOf } from './ast.ts';
 import type { Checked } from './checker.ts';
 import { parsePattern } from './library/format-text.ts';
 import { parseDuration, parseInstant } from '../time.ts';
@@ -10,23 +10,8 @@ import { CelError } from './values.ts';
 /** Throws CelSyntaxError with all that is wrong. */
 export function checkLiterals(source: string, expr: Expr, checked: Checked): void {
   const problems: CelProblem[] = [];
-  each(expr, (part) => {
-    if (part.kind === 'call') problems.push(...judge(part, checked));
-  });
+  for (const part of partsOf(expr)) if (part.kind === 'call') problems.push(...judge(part, checked));
   if (problems.length > 0) throw new CelSyntaxError(source, problems);
-}
-
-function each(expr: Expr, visit: (part: Expr) => void): void {
-  visit(expr);
-  for (const part of Object.values(expr)) within(part, visit);
-}
-
-function within(part: unknown, visit: (part: Expr) => void): void {
-  if (Array.isArray(part)) for (const inner of part) within(inner, visit);
-  else if (typeof part === 'object' && part !== null) {
-    if ('kind' in part && 'at' in part) each(part as Expr, visit);
-    else if (!(part instanceof Uint8Array)) for (const inner of Object.values(part)) within(inner, visit);
-  }
 }
 
 type Call = Extract<Expr, { kind: 'call' }>;

@@ -1,6 +1,6 @@
 // Owns the way from a schema to its rules, and their run on objects: correlation with what was there, messages, places, budget.
 import { writeJson } from '../../api/codec/json-write.ts';
-import type { Expr } from '../../api/cel/ast.ts';
+import { type Expr, partsOf } from '../../api/cel/ast.ts';
 import { environment, type CompiledExpression } from '../../api/cel/environment.ts';
 import { CelBudgetExceeded } from '../../api/cel/evaluate.ts';
 import { optional } from '../../api/cel/types.ts';
@@ -36,15 +36,8 @@ export function compileExpressions(rule: Rule, schema: CelSchema) {
 
 /** Whether an expression speaks of the variable. */
 export function mentions(expr: Expr, name: string): boolean {
-  if (expr.kind === 'ident') return expr.name === name;
-  return Object.values(expr).some((part) => within(part, name));
-}
-
-function within(part: unknown, name: string): boolean {
-  if (Array.isArray(part)) return part.some((inner) => within(inner, name));
-  if (typeof part !== 'object' || part === null) return false;
-  if ('kind' in part && 'at' in part) return mentions(part as Expr, name);
-  return Object.values(part).some((inner) => within(inner, name));
+  for (const part of partsOf(expr)) if (part.kind === 'ident' && part.name === name) return true;
+  return false;
 }
 
 interface Node {

@@ -22,15 +22,15 @@ export function validateSchema(
   const errors: FieldError[] = [];
   if (hasStatus) rootWithStatus(schema, path, errors);
   if (schema.nullable === true) errors.push(forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
-  const isStructural = !isUnsupported(schema);
   const soFar = errors.length;
-  if (isStructural) {
+  const whole = isUnsupported(schema) ? undefined : structural(schema);
+  if (whole !== undefined) {
     errors.push(...structuralErrors(schema, path));
-    if (errors.length === soFar) errors.push(...defaultErrors(structural(schema), path));
+    if (errors.length === soFar) errors.push(...defaultErrors(whole, path));
   }
-  const mayHaveRules = isStructural && errors.length === soFar;
+  const mayHaveRules = errors.length === soFar;
   node(schema, path, errors, '', true);
-  const form = isStructural ? ruleErrors(structural(schema), path, mayHaveRules ? errors : undefined) : [];
+  const form = whole === undefined ? [] : ruleErrors(whole, path, mayHaveRules ? errors : undefined);
   return [...errors, ...form];
 }
 

@@ -1,4 +1,5 @@
 // Owns the judgement of custom objects by OpenAPI v3 value validations, compiled once to closures. Rules in CEL and list types are elsewhere.
+import { codePoints } from '../../base/text.ts';
 import { writeJson } from '../../api/codec/json-write.ts';
 import { invalid, notSupported, required, tooLong, tooMany, typeInvalid } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
@@ -134,15 +135,6 @@ function stringCheck(props: Props): Check | undefined {
     if (matches !== undefined && !matches(value))
       add(at, (field) => invalid(field, value, `${field} in body should match '${pattern}'`));
   };
-}
-
-function codePoints(text: string): number {
-  let count = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0xd800 && unit <= 0xdbff) count--;
-  }
-  return count;
 }
 
 function formatCheck({ format }: Props): Check | undefined {

@@ -2,13 +2,21 @@
 import { freeze } from '../../api/meta.ts';
 import type { Counter } from '../../base/metrics.ts';
 import { isStatusError, statusError } from '../../api/status-error.ts';
-import { acceptHeader, mediaTypes, negotiate, parseAccept, plainOffer, wantsPretty, wideOffer } from '../http/form.ts';
+import {
+  acceptHeader,
+  formOr,
+  mediaTypes,
+  negotiate,
+  parseAccept,
+  plainOffer,
+  wantsPretty,
+  wideOffer,
+} from '../http/form.ts';
 import type { Offer } from '../http/form.ts';
 import type { PathHandler } from '../paths.ts';
 import { onlyGet } from '../paths.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Catalog } from '../served/served.ts';
-import { formOr } from '../stages/negotiate.ts';
 import { noSuchResource } from '../verbs/dispatch.ts';
 import { aggregatedDiscovery } from './aggregated.ts';
 import type { Discoverable, Document } from './aggregated.ts';
@@ -45,7 +53,7 @@ function version(request: ApiRequest, catalog: Catalog, group: string, name: str
   const any = catalog.all().find(({ resource }) => resource.group === group);
   const list = resourceList(catalog, group, name);
   if (list !== undefined || any === undefined || any.custom) return found(request, list, any?.custom !== true);
-  request.form = formOr(acceptHeader(request), wantsPretty(request), plainOffer);
+  request.form = formOr(request, plainOffer);
   throw noSuchResource();
 }
 

@@ -1,5 +1,5 @@
 // Owns the forms in which objects travel: media types with their parameters, and which of them a client accepts.
-import { statusError } from '../../api/status-error.ts';
+import { isStatusError, statusError } from '../../api/status-error.ts';
 import type { ApiRequest } from '../request.ts';
 
 export type Media = 'json' | 'yaml' | 'protobuf' | 'cbor';
@@ -28,7 +28,7 @@ const mediaOf: ReadonlyMap<string, Media> = new Map(
 
 export const jsonForm: Form = { media: 'json', asVersion: 'v1', pretty: false };
 /** For what nobody could agree on. */
-export const prettyJson: Form = { media: 'json', asVersion: 'v1', pretty: true };
+const prettyJson: Form = { media: 'json', asVersion: 'v1', pretty: true };
 
 interface Clause {
   readonly type: string;
@@ -106,12 +106,16 @@ export function wantsPretty({ headers, query }: Asking): boolean {
   return typeof agent === 'string' && browsers.some((browser) => agent.startsWith(browser));
 }
 
-/** For answers that were not negotiated (refusals of earlier stages): as asked for, or indented JSON when that cannot be. */
-export function fallbackForm(request: Asking): Form {
+/**
+ * The form that is wanted, or indented JSON where it cannot be had: for refusals, and for answers that were not negotiated. `offer`: what
+ * refusals of earlier stages come in, unless told otherwise.
+ */
+export function formOr(request: Asking, offer: Offer = wideOffer): Form {
   try {
-    return negotiate(acceptHeader(request), wantsPretty(request), wideOffer);
-  } catch {
-    return prettyJson;
+    return negotiate(acceptHeader(request), wantsPretty(request), offer);
+  } catch (error) {
+    if (isStatusError(error)) return prettyJson;
+    throw error;
   }
 }
 

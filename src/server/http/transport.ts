@@ -17,7 +17,7 @@ import type { ApiAnswer, ApiRequest, HeaderValues, Peer, RequestBody, UserInfo }
 import type { WatchSink } from '../cache/watcher.ts';
 import { lateAnswer, timeLimit, withinTime } from './deadline.ts';
 import { encodeList, encodeObject, errorFrame, watchFrame } from './encode.ts';
-import { fallbackForm } from './form.ts';
+import { formOr } from './form.ts';
 import { sendParts } from './send-parts.ts';
 import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
@@ -80,7 +80,7 @@ class HttpRequest implements ApiRequest {
   }
 
   get form(): Form {
-    return (this.#form ??= fallbackForm(this));
+    return (this.#form ??= formOr(this));
   }
 
   set form(form: Form) {
@@ -218,7 +218,7 @@ export function httpTransport(
           answer.object,
           answer.entry,
           answer.served,
-          isError ? fallbackForm(request) : request.form,
+          isError ? formOr(request) : request.form,
           clock.now(),
         );
         sendBytes(exchange, request, answer.code, contentType, body, answer.headers);
@@ -436,7 +436,7 @@ export function httpTransport(
     try {
       send(exchange, request, answer);
     } catch (error) {
-      request.form = fallbackForm(request);
+      request.form = formOr(request);
       send(exchange, request, refusalOf(error));
     }
     underWay--;

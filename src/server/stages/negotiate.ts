@@ -1,15 +1,13 @@
 // Owns the choice of the answer's form before anything is done: what cannot be answered is refused first.
-import { badRequest, isStatusError, statusError } from '../../api/status-error.ts';
+import { badRequest, statusError } from '../../api/status-error.ts';
 import {
   acceptHeader,
   cborOffer,
   customOffer,
-  type Form,
+  formOr,
   mediaTypes,
   negotiate,
   objectOffer,
-  prettyJson,
-  type Offer,
   wantsPretty,
   watchMedia,
 } from '../http/form.ts';
@@ -18,16 +16,6 @@ import type { Stage } from '../pipeline.ts';
 import { isTunnel } from './limit.ts';
 
 const includes: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);
-
-/** The form that is wanted, or indented JSON where it cannot be had: for refusals. */
-export function formOr(wanted: string | undefined, pretty: boolean, offer: Offer): Form {
-  try {
-    return negotiate(wanted, pretty, offer);
-  } catch (error) {
-    if (isStatusError(error)) return prettyJson;
-    throw error;
-  }
-}
 
 /** `cbor`: the feature gate CBORServingAndStorage, off by default as in 1.37. */
 export function negotiateStage(catalog: Catalog, cbor = false): Stage {
@@ -47,7 +35,7 @@ export function negotiateStage(catalog: Catalog, cbor = false): Stage {
       const pretty = wantsPretty(request);
       // That there is no such resource is told in whatever form.
       if (served === undefined) {
-        request.form = formOr(wanted, pretty, offer);
+        request.form = formOr(request, offer);
         return;
       }
       // A refusal is no object of the kind: it can be told in any form.
