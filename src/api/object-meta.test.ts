@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObjectMeta } from './generated/meta.v1.ts';
-import { nameIsDNSSubdomain } from './names.ts';
+import { subdomainName } from './names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './object-meta.ts';
 
-const rules = { namespaced: true, validateName: nameIsDNSSubdomain };
+const rules = { namespaced: true, validateName: subdomainName };
 const good: Partial<ObjectMeta> = { name: 'a', namespace: 'b' };
 const fields = (meta: Partial<ObjectMeta>): string[] =>
   validateObjectMeta(meta, rules).map(({ field, reason }) => `${field} ${reason.replace('FieldValue', '')}`);

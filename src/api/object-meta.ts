@@ -2,7 +2,7 @@
 import * as field from './field-error.ts';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './generated/meta.v1.ts';
 import type { Frozen } from './meta.ts';
-import { byteLength, isDNS1123Label, isLabelValue, isQualifiedName, type NameValidator } from './names.ts';
+import { byteLength, dnsLabel, labelValue, qualifiedName, type NameValidator } from './names.ts';
 import type { FieldError } from './status-error.ts';
 
 type Meta = Frozen<Partial<ObjectMeta>>;
@@ -29,7 +29,7 @@ export function validateObjectMeta(meta: Meta, rules: MetaRules, path = 'metadat
   else for (const text of rules.validateName(name, false)) errors.push(field.invalid(`${path}.name`, name, text));
   if (rules.namespaced) {
     if (namespace === '') errors.push(field.required(`${path}.namespace`));
-    else for (const text of isDNS1123Label(namespace)) errors.push(field.invalid(`${path}.namespace`, namespace, text));
+    else for (const text of dnsLabel(namespace)) errors.push(field.invalid(`${path}.namespace`, namespace, text));
   } else if (namespace !== '') errors.push(field.forbidden(`${path}.namespace`, 'not allowed on this type'));
   return [...errors, ...validateRest(meta, path, rules.anyFinalizer)];
 }
@@ -39,7 +39,7 @@ export function finalizerWarnings(next: Meta, prev: Meta | undefined): string[] 
   const added = (next.finalizers ?? []).filter((name) => !(prev?.finalizers ?? []).includes(name));
   return [...new Set(added)].sort().flatMap((name) => {
     const shown = `metadata.finalizers: ${JSON.stringify(name)}`;
-    const warnings = isQualifiedName(name).map((text) => `${shown}: ${text}`);
+    const warnings = qualifiedName(name).map((text) => `${shown}: ${text}`);
     if (!name.includes('/') && !standardFinalizers.has(name))
       warnings.push(
         `${shown}: prefer a domain-qualified finalizer name ${name.includes('.') ? 'including a path (/) ' : ''}to avoid accidental conflicts with other finalizer writers`,
@@ -63,8 +63,8 @@ function validateRest(meta: Meta, path: string, anyFinalizer = false): FieldErro
 
 export function validateLabels(labels: Strings | undefined, path: string): FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([name, value]) => [
-    ...isQualifiedName(name).map((text) => field.invalid(path, name, text)),
-    ...isLabelValue(value).map((text) => field.invalid(path, value, text)),
+    ...qualifiedName(name).map((text) => field.invalid(path, name, text)),
+    ...labelValue(value).map((text) => field.invalid(path, value, text)),
   ]);
 }
 
@@ -72,7 +72,7 @@ export function validateAnnotations(annotations: Strings | undefined, path: stri
   const errors: FieldError[] = [];
   let total = 0;
   for (const [name, value] of Object.entries(annotations ?? {})) {
-    for (const text of isQualifiedName(name.toLowerCase())) errors.push(field.invalid(path, name, text));
+    for (const text of qualifiedName(name.toLowerCase())) errors.push(field.invalid(path, name, text));
     total += byteLength(name) + byteLength(value);
   }
   if (total > maxAnnotationsBytes) errors.push(field.tooLong(path, maxAnnotationsBytes));
@@ -119,7 +119,7 @@ function validateFinalizers(
   const errors: FieldError[] = [];
   const all = finalizers ?? [];
   all.forEach((name, at) => {
-    for (const text of isQualifiedName(name)) errors.push(field.invalid(path, name, text));
+    for (const text of qualifiedName(name)) errors.push(field.invalid(path, name, text));
     if (!anyFinalizer && !name.includes('/') && !standardFinalizers.has(name))
       errors.push(
         field.invalid(

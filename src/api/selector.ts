@@ -2,7 +2,7 @@
 import * as field from './field-error.ts';
 import type { LabelSelector } from './generated/meta.v1.ts';
 import type { Frozen } from './meta.ts';
-import { isLabelValue, isQualifiedName } from './names.ts';
+import { labelValue, qualifiedName } from './names.ts';
 import type { FieldError } from './status-error.ts';
 
 export type Operator = 'in' | 'notin' | '=' | '==' | '!=' | 'exists' | '!' | 'gt' | 'lt';
@@ -144,7 +144,7 @@ function sorted(requirements: Requirement[]): Selector {
 }
 
 function makeRequirement(key: string, operator: Operator, values: readonly string[]): Requirement {
-  const wrong = isQualifiedName(key);
+  const wrong = qualifiedName(key);
   if (wrong.length > 0) throw new SelectorError(`key: Invalid value: ${field.quoteText(key)}: ${wrong.join('; ')}`);
   switch (operator) {
     case 'in':
@@ -173,7 +173,7 @@ function makeRequirement(key: string, operator: Operator, values: readonly strin
         );
   }
   for (const value of values) {
-    const bad = isLabelValue(value);
+    const bad = labelValue(value);
     if (bad.length > 0)
       throw new SelectorError(`values[0][${key}]: Invalid value: ${field.quoteText(value)}: ${bad.join('; ')}`);
   }
@@ -298,8 +298,8 @@ export function validateLabelSelector(selector: Frozen<LabelSelector> | undefine
   const errors: FieldError[] = [];
   const pairs = field.child(path, 'matchLabels');
   for (const [name, value] of Object.entries(selector.matchLabels ?? {})) {
-    for (const text of isQualifiedName(name)) errors.push(field.invalid(pairs, name, text));
-    for (const text of isLabelValue(value)) errors.push(field.invalid(pairs, value, text));
+    for (const text of qualifiedName(name)) errors.push(field.invalid(pairs, name, text));
+    for (const text of labelValue(value)) errors.push(field.invalid(pairs, value, text));
   }
   (selector.matchExpressions ?? []).forEach((expression, at) => {
     const here = field.index(field.child(path, 'matchExpressions'), at);
@@ -312,10 +312,10 @@ export function validateLabelSelector(selector: Frozen<LabelSelector> | undefine
         errors.push(field.forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
     } else
       errors.push(field.invalid(field.child(here, 'operator'), expression.operator, 'not a valid selector operator'));
-    for (const text of isQualifiedName(expression.key))
+    for (const text of qualifiedName(expression.key))
       errors.push(field.invalid(field.child(here, 'key'), expression.key, text));
     (expression.values ?? []).forEach((value, position) => {
-      for (const text of isLabelValue(value)) errors.push(field.invalid(field.index(values, position), value, text));
+      for (const text of labelValue(value)) errors.push(field.invalid(field.index(values, position), value, text));
     });
   });
   return errors;

@@ -1,4 +1,5 @@
 // Owns what a kind is to the generic server: data and pure functions. Built-in and custom kinds are the same kind of value.
+import type { NameValidator } from '../api/names.ts';
 import type { Frozen, KubeObject } from '../api/meta.ts';
 import type { FieldError } from '../api/status-error.ts';
 import type { UserInfo } from './request.ts';
@@ -87,7 +88,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   validateUpdate?(next: Frozen<T>, prev: Frozen<T>): FieldError[];
   readonly validateUpdateAlone?: boolean;
   /** The form of names: default DNS-1123 subdomain. Returns what is wrong with `name`, or nothing. */
-  validateName?(name: string, isPrefix: boolean): string[];
+  readonly validateName?: NameValidator;
   /** Finalizers need not be qualified. */
   readonly anyFinalizer?: boolean;
   /** Where an error is told: low places first, 0 unless said. `change`: not when it is created. Those of upstream's declarative validation come last. */

@@ -1,7 +1,7 @@
 // Owns the validation of persistent volume claims' specs, alone and in templates.
 import type { PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { dnsSubdomain, labelName, subdomainName } from './formats.ts';
+import { dnsSubdomain, labelName, subdomainName } from '../names.ts';
 import { validateAnnotations, validateLabels, validateLabelSelector } from './labels.ts';
 import type { Problems } from './problems.ts';
 import { nano } from './quantities.ts';

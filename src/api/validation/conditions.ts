@@ -1,7 +1,7 @@
 // Owns the validation of the conditions that newer kinds share (meta/v1 Condition).
 import type { Condition } from '../generated/meta.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { qualifiedName } from './formats.ts';
+import { qualifiedName } from '../names.ts';
 import type { Problems } from './problems.ts';
 
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;

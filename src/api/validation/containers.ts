@@ -2,7 +2,8 @@
 import type { Container, EphemeralContainer, PodSpec } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
-import { dnsLabel, portName, portNumber } from './formats.ts';
+import { dnsLabel, portName } from '../names.ts';
+import { portNumber } from './formats.ts';
 import { validateLifecycle, validateProbes } from './handlers.ts';
 import { validateDevices, validateMounts, type Volumes } from './mounts.ts';
 import type { Problems } from './problems.ts';

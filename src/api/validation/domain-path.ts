@@ -1,5 +1,5 @@
 // Owns the form "domain.example/path" of controllers, signers and the like.
-import { dnsSubdomain } from './formats.ts';
+import { dnsSubdomain } from '../names.ts';
 import type { Problems } from './problems.ts';
 
 const pathForm = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;

@@ -1,7 +1,7 @@
 // Owns the validation of references to a pod's own fields and resources, in environment variables and in volumes.
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { qualifiedName } from './formats.ts';
+import { qualifiedName } from '../names.ts';
 import type { Problems } from './problems.ts';
 import { nano } from './quantities.ts';
 

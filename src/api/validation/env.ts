@@ -2,7 +2,7 @@
 import type { EnvFromSource, EnvVar, EnvVarSource } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './downward.ts';
-import { dataKey, envName, subdomainName } from './formats.ts';
+import { dataKey, envName, subdomainName } from '../names.ts';
 import { validateLocalPath } from './paths.ts';
 import type { Problems } from './problems.ts';
 

@@ -1,7 +1,8 @@
 // Owns the validation of probes and lifecycle hooks: what is run against a container, and how often.
 import type { Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { httpHeaderName, portName, portNumber } from './formats.ts';
+import { httpHeaderName, portName } from '../names.ts';
+import { portNumber } from './formats.ts';
 import type { Problems } from './problems.ts';
 
 export function validatePortOrName(problems: Problems, path: string, port: number | string | undefined): void {

@@ -1,7 +1,7 @@
 // Owns the validation of labels, annotations and label selectors wherever they stand.
 import type { LabelSelector } from '../generated/meta.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { labelValue, qualifiedName } from './formats.ts';
+import { labelValue, qualifiedName } from '../names.ts';
 import type { Problems } from './problems.ts';
 
 type Strings = Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import type { FieldError } from '../status-error.ts';
-import { labelValue, qualifiedName, subdomainName } from './formats.ts';
+import { labelValue, qualifiedName, subdomainName } from '../names.ts';
 import type { Problems } from './problems.ts';
 
 export function validateNodeSelector(problems: Problems, path: string, selector: Frozen<NodeSelector>): void {

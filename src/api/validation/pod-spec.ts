@@ -7,7 +7,8 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './containers.ts';
-import { dnsLabel, dnsSubdomain, dnsSubdomainWithUnderscore, ipAddress, subdomainName } from './formats.ts';
+import { dnsLabel, dnsSubdomain, dnsSubdomainWithUnderscore, subdomainName } from '../names.ts';
+import { ipAddress } from './formats.ts';
 import { validateLabels } from './labels.ts';
 import { validateHostProcesses, validateOperatingSystem } from './operating-system.ts';
 import type { Problems } from './problems.ts';

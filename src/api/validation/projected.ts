@@ -10,7 +10,7 @@ import type {
 } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from './downward.ts';
-import { dnsSubdomain } from './formats.ts';
+import { dnsSubdomain } from '../names.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validateLocalPath } from './paths.ts';
 import type { Problems } from './problems.ts';

@@ -1,5 +1,5 @@
 // Owns which names of compute resources are allowed where, and which count in whole units only.
-import { qualifiedName } from './formats.ts';
+import { qualifiedName } from '../names.ts';
 import { isWhole, nano } from './quantities.ts';
 import type { Problems } from './problems.ts';
 

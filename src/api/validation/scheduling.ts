@@ -10,7 +10,7 @@ import type {
 } from '../generated/core.v1.ts';
 import type { LabelSelector } from '../generated/meta.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { labelName, labelValue, qualifiedName } from './formats.ts';
+import { labelName, labelValue, qualifiedName } from '../names.ts';
 import { validateLabelSelector } from './labels.ts';
 import { validateNodeSelector, validateNodeSelectorTerm } from './node-selector.ts';
 import type { Problems } from './problems.ts';

@@ -8,7 +8,8 @@ import type {
   WindowsSecurityContextOptions,
 } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { dnsSubdomain, posixId } from './formats.ts';
+import { dnsSubdomain } from '../names.ts';
+import { posixId } from './formats.ts';
 import { validateDescendingPath } from './paths.ts';
 import type { Problems } from './problems.ts';
 import { validateRunAsUserName } from './windows-user.ts';

@@ -1,5 +1,5 @@
 // Owns the form of signer names: "domain.example/path".
-import { dnsLabel, dnsSubdomain } from './formats.ts';
+import { dnsLabel, dnsSubdomain } from '../names.ts';
 import type { Problems } from './problems.ts';
 
 const maxDomain = 253;

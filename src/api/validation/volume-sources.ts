@@ -12,7 +12,7 @@ import type {
   QuobyteVolumeSource,
 } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
-import { dnsLabel, dnsSubdomain } from './formats.ts';
+import { dnsLabel, dnsSubdomain } from '../names.ts';
 import { validateNoBacksteps } from './paths.ts';
 import type { Problems } from './problems.ts';
 

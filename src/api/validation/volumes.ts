@@ -2,7 +2,7 @@
 import type { Volume } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { validateClaimTemplate } from './claim-spec.ts';
-import { dnsLabel, subdomainName } from './formats.ts';
+import { dnsLabel, subdomainName } from '../names.ts';
 import { validateDescendingPath } from './paths.ts';
 import type { Problems } from './problems.ts';
 import { validateDownwardFile, validateItems, validateMode, validateProjected } from './projected.ts';

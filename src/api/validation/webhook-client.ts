@@ -1,5 +1,6 @@
 // Owns the validation of how webhooks are reached: URLs and services, for admission, conversion and the like.
-import { dnsSubdomain, portNumber } from './formats.ts';
+import { dnsSubdomain } from '../names.ts';
+import { portNumber } from './formats.ts';
 import type { Problems } from './problems.ts';
 
 interface ParsedUrl {

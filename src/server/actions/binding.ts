@@ -4,7 +4,7 @@ import { badRequest, conflict, invalid, isStatusError, notFound } from '../../ap
 import * as fieldError from '../../api/field-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
-import { subdomainName } from '../../api/validation/formats.ts';
+import { subdomainName } from '../../api/names.ts';
 import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';

@@ -9,7 +9,7 @@ import type { FieldRequirement, FieldSelector } from '../../api/field-selector.t
 import { parseSelectorText, SelectorError } from '../../api/selector.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
-import { labelValue, qualifiedName } from '../../api/validation/formats.ts';
+import { labelValue, qualifiedName } from '../../api/names.ts';
 import { Problems } from '../../api/validation/problems.ts';
 import type { Attributes } from '../authz/authorizer.ts';
 import type { UserInfo } from '../request.ts';

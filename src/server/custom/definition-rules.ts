@@ -7,7 +7,7 @@ import type {
 } from '../../api/generated/apiextensions.v1.ts';
 import { forbidden, invalid, notSupported, required } from '../../api/field-error.ts';
 import type { Frozen } from '../../api/meta.ts';
-import { isDNS1035Label, isDNS1123Subdomain } from '../../api/names.ts';
+import { dns1035Label, dnsSubdomain } from '../../api/names.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { Problems } from '../../api/validation/problems.ts';
 import { validateWebhookService } from '../../api/validation/webhook-client.ts';
@@ -132,7 +132,7 @@ function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
   const group = spec.group ?? '';
   if (group === '') errors.push(required('spec.group'));
   else {
-    const wrong = isDNS1123Subdomain(group);
+    const wrong = dnsSubdomain(group);
     if (wrong.length > 0) errors.push(invalid('spec.group', group, wrong.join(',')));
     else if (!group.includes('.'))
       errors.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
@@ -167,7 +167,7 @@ function names({ names: given }: Spec): FieldError[] {
 function nameForms(given: Partial<Spec['names']> | undefined, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const label = (field: string, value: string, shown = value): void => {
-    const wrong = isDNS1035Label(value);
+    const wrong = dns1035Label(value);
     if (wrong.length > 0) errors.push(invalid(`${path}.${field}`, shown, wrong.join(',')));
   };
   const { plural, singular, kind, listKind, shortNames, categories } = given ?? {};
@@ -205,7 +205,7 @@ function versions({ versions: all }: Spec, prev: Spec | undefined, shared: Share
   const errors: FieldError[] = [];
   all.forEach((version, at) => {
     const path = `spec.versions[${at}]`;
-    const wrong = isDNS1035Label(version.name ?? '');
+    const wrong = dns1035Label(version.name ?? '');
     if (wrong.length > 0) errors.push(invalid(`${path}.name`, version.name, wrong.join(',')));
     errors.push(...deprecation(version, path));
     const hasStatus = version.subresources?.status !== undefined;
@@ -220,7 +220,7 @@ function versions({ versions: all }: Spec, prev: Spec | undefined, shared: Share
     errors.push(invalid('spec.versions', '', 'must have exactly one version marked as storage version'));
   // Upstream's internal form has the first version once more.
   const [first] = all;
-  const wrong = first?.name ? isDNS1035Label(first.name) : [];
+  const wrong = first?.name ? dns1035Label(first.name) : [];
   if (wrong.length > 0) errors.push(invalid('spec.version', first!.name, wrong.join(',')));
   return errors;
 }
@@ -340,7 +340,7 @@ function reviewErrors(reviews: readonly string[], field: string): FieldError[] {
   const errors: FieldError[] = [];
   reviews.forEach((name, index) => {
     if (reviews.indexOf(name) < index) errors.push(invalid(`${field}[${index}]`, name, 'duplicate version'));
-    else for (const text of isDNS1035Label(name)) errors.push(invalid(`${field}[${index}]`, name, text));
+    else for (const text of dns1035Label(name)) errors.push(invalid(`${field}[${index}]`, name, text));
   });
   if (!reviews.some((name) => name === 'v1' || name === 'v1beta1'))
     errors.push(invalid(field, reviews, 'must include at least one of v1, v1beta1'));

@@ -1,6 +1,6 @@
 // Owns the judgement of embedded resources: what apiVersion, kind and metadata of an object within an object may be.
 import { invalid, required } from '../../api/field-error.ts';
-import { isDNS1035Label, nameIsPathSegment } from '../../api/names.ts';
+import { dns1035Label, pathSegmentName } from '../../api/names.ts';
 import { validateObjectMeta } from '../../api/object-meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { isObject } from './structural.ts';
@@ -22,7 +22,7 @@ export function judgeEmbedded(resource: JsonObject, place: string): FieldError[]
     else if (name === 'apiVersion') {
       if (value.split('/').length > 2) errors.push(invalid(field, value, `unexpected GroupVersion string: ${value}`));
     } else {
-      const wrong = isDNS1035Label(value.toLowerCase());
+      const wrong = dns1035Label(value.toLowerCase());
       if (wrong.length > 0)
         errors.push(invalid(field, value, `may have mixed case, but should otherwise match: ${wrong.join(',')}`));
     }
@@ -34,6 +34,6 @@ function judgeMetadata(metadata: JsonObject, place: string): FieldError[] {
   // Something has to stand for the name where there is none.
   const named = { ...metadata, name: metadata['name'] || 'fakename' };
   const namespaced = (metadata['namespace'] ?? '') !== '';
-  const rules = { namespaced, validateName: nameIsPathSegment, anyFinalizer: true };
+  const rules = { namespaced, validateName: pathSegmentName, anyFinalizer: true };
   return validateObjectMeta(named as never, rules, place);
 }

@@ -1,6 +1,6 @@
 // Owns the named formats of OpenAPI strings that Kubernetes checks (kube-openapi's strfmt). Unknown formats are ignored.
 import { isIPv4, isIPv6 } from 'node:net';
-import { isDNS1123Label, isDNS1123Subdomain } from '../../api/names.ts';
+import { dnsLabel, dnsSubdomain } from '../../api/names.ts';
 import { parseDuration, parseInstant } from '../../api/time.ts';
 
 type Judge = (text: string) => boolean;
@@ -170,8 +170,8 @@ const judges: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ['ssn', form(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
   ['hexcolor', form(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
   ['rgbcolor', form(new RegExp(`^rgb\\(\\s*${channel}\\s*,\\s*${channel}\\s*,\\s*${channel}\\s*\\)$`))],
-  ['k8sshortname', (text) => isDNS1123Label(text).length === 0],
-  ['k8slongname', (text) => isDNS1123Subdomain(text).length === 0],
+  ['k8sshortname', (text) => dnsLabel(text).length === 0],
+  ['k8slongname', (text) => dnsSubdomain(text).length === 0],
 ]);
 
 /** Undefined for formats that are not checked. Dashes in their names do not count. */

@@ -1,6 +1,6 @@
 // Owns the catalog of built-in kinds: recorded discovery joined with the kinds' own rules. Kinds without rules are served by their shape.
 import type { APIGroupDiscovery, APIResourceDiscovery } from '../../api/generated/apidiscovery.v2.ts';
-import { nameIsPathSegment } from '../../api/names.ts';
+import { pathSegmentName } from '../../api/names.ts';
 import { WatchCache } from '../cache/watch-cache.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Resource } from '../resource.ts';
@@ -100,7 +100,7 @@ function genericResource(group: string, version: string, found: APIResourceDisco
     ...(found.categories && { categories: found.categories }),
     namespaced: found.scope === 'Namespaced',
     validate: () => [],
-    ...(freeNames.has(group) && { validateName: nameIsPathSegment }),
+    ...(freeNames.has(group) && { validateName: pathSegmentName }),
   };
 }
 

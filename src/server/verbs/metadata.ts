@@ -1,7 +1,7 @@
 // Owns the rules of metadata that hold for every kind: names, uid, times, what a client may not change, finalizers at deletion.
 import type { FieldError } from '../../api/status-error.ts';
 import { timeOf } from '../../api/time.ts';
-import { nameIsDNSSubdomain } from '../../api/names.ts';
+import { subdomainName } from '../../api/names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../api/object-meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { Random } from '../../base/random.ts';
@@ -74,7 +74,7 @@ function set<K extends keyof KubeObject['metadata']>(
 export function validateMetadata({ metadata }: Frozen<KubeObject>, resource: Resource): FieldError[] {
   return validateObjectMeta(metadata, {
     namespaced: resource.namespaced,
-    validateName: resource.validateName ?? nameIsDNSSubdomain,
+    validateName: resource.validateName ?? subdomainName,
     anyFinalizer: resource.anyFinalizer === true,
   });
 }

@@ -2,7 +2,7 @@
 import type { Random } from '../../base/random.ts';
 import { badRequest, invalid } from '../../api/status-error.ts';
 import { invalid as invalidField } from '../../api/field-error.ts';
-import { nameIsPathSegment } from '../../api/names.ts';
+import { pathSegmentName } from '../../api/names.ts';
 import { forgiveOldValues } from '../../api/validation/node-selector.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
@@ -66,7 +66,7 @@ export function validateNew(served: Served, object: KubeObject, request: ApiRequ
 
 /** Kinds may let any name pass: it must still fit into a path. */
 function nameErrors(name: string): FieldError[] {
-  return nameIsPathSegment(name, false).map((detail) => invalidField('metadata.name', name, detail));
+  return pathSegmentName(name, false).map((detail) => invalidField('metadata.name', name, detail));
 }
 
 /** `subresource` is '' for the object itself. Changes `next`. */

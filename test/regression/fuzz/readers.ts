@@ -8,7 +8,7 @@ import { dyn } from '../../../src/api/cel/types.ts';
 import { CelError, fromJson } from '../../../src/api/cel/values.ts';
 import { decodeBody } from '../../../src/api/codec/media.ts';
 import { FieldSelectorError, parseFieldSelector } from '../../../src/api/field-selector.ts';
-import { isQualifiedName, isWildcardDNS1123Subdomain } from '../../../src/api/names.ts';
+import { qualifiedName, wildcardDnsSubdomain } from '../../../src/api/names.ts';
 import { applyJsonPatch } from '../../../src/api/patch/json-patch.ts';
 import { applyMergePatch } from '../../../src/api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../../src/api/patch/strategic-patch.ts';
@@ -151,7 +151,7 @@ export const readers: readonly Reader[] = [
   ofText('schedule', ['*/5 1-3 * jan,2 0', '@every 1h', '@daily', '0 0 30 2 *'], [Error], (text) =>
     parseSchedule(text).next(0),
   ),
-  ofText('names', ['a.b/c-d', '*.a.b'], [], (text) => [isQualifiedName(text), isWildcardDNS1123Subdomain(text)]),
+  ofText('names', ['a.b/c-d', '*.a.b'], [], (text) => [qualifiedName(text), wildcardDnsSubdomain(text)]),
   ofText(
     'continue token',
     [Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"a\\u0000"}').toString('base64url')],

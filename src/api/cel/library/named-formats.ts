@@ -1,6 +1,6 @@
 // Owns Kubernetes' format library of CEL: named formats that validate a text and say what is wrong (documentation "Kubernetes format library").
 import { parseInstant } from '../../time.ts';
-import { isDNS1035Label, isDNS1123Label, isDNS1123Subdomain, isLabelValue, isQualifiedName } from '../../names.ts';
+import { dns1035Label, dnsLabel, dnsSubdomain, labelValue, qualifiedName } from '../../names.ts';
 import { regexFactor, sizeOf, traversalFactor } from '../costs.ts';
 import { define, type Library, member, overload } from '../functions.ts';
 import { list, opaque, optional, string } from '../types.ts';
@@ -43,14 +43,14 @@ function isUri(text: string): readonly string[] {
 }
 
 const judges: Readonly<Record<string, Judge>> = {
-  dns1123Label: isDNS1123Label,
-  dns1123Subdomain: isDNS1123Subdomain,
-  dns1035Label: isDNS1035Label,
-  qualifiedName: isQualifiedName,
-  dns1123LabelPrefix: prefix(isDNS1123Label),
-  dns1123SubdomainPrefix: prefix(isDNS1123Subdomain),
-  dns1035LabelPrefix: prefix(isDNS1035Label),
-  labelValue: isLabelValue,
+  dns1123Label: dnsLabel,
+  dns1123Subdomain: dnsSubdomain,
+  dns1035Label: dns1035Label,
+  qualifiedName,
+  dns1123LabelPrefix: prefix(dnsLabel),
+  dns1123SubdomainPrefix: prefix(dnsSubdomain),
+  dns1035LabelPrefix: prefix(dns1035Label),
+  labelValue,
   uri: isUri,
   uuid: pattern(
     /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,

@@ -4,7 +4,7 @@ import { admissionEnvironment, type AdmissionVariables } from '../../../api/cel/
 import { CelSyntaxError } from '../../../api/cel/ast.ts';
 import { type CelType, dyn, typeText } from '../../../api/cel/types.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dns1035Label, dnsSubdomain, qualifiedName } from '../../../api/validation/formats.ts';
+import { dns1035Label, dnsSubdomain, qualifiedName } from '../../../api/names.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 
 const maxMatchConditions = 64;

@@ -5,7 +5,7 @@ import type {
   RuleWithOperations,
 } from '../../../api/generated/admissionregistration.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { isPathSegmentName } from '../../../api/names.ts';
+import { pathSegmentName } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 
@@ -63,7 +63,7 @@ function validateNamedRule(problems: Problems, path: string, rule: Frozen<NamedR
   const seen = new Set<string>();
   rule.resourceNames?.forEach((name, at) => {
     const here = `${path}.resourceNames[${at}]`;
-    problems.each(here, name, isPathSegmentName(name));
+    problems.each(here, name, pathSegmentName(name));
     if (seen.has(name)) problems.duplicate(here, name);
     seen.add(name);
   });

@@ -2,8 +2,7 @@
 import type { ParamKind, ParamRef } from '../../../api/generated/admissionregistration.v1.ts';
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { isPathSegmentName } from '../../../api/names.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { pathSegmentName, subdomainName } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 
@@ -19,7 +18,7 @@ export function validateParamRef(problems: Problems, path: string, ref: Frozen<P
   const { name = '', selector, parameterNotFoundAction: action } = ref;
   const exclusive = 'name and selector are mutually exclusive';
   if (name !== '') {
-    problems.each(`${path}.name`, name, isPathSegmentName(name));
+    problems.each(`${path}.name`, name, pathSegmentName(name));
     if (selector) problems.forbidden(`${path}.name`, exclusive);
   }
   if (selector) {

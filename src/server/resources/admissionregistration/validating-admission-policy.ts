@@ -8,7 +8,7 @@ import type { AdmissionVariables } from '../../../api/cel/admission.ts';
 import { validatingAdmissionPolicies } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { validateConditions } from '../../../api/validation/conditions.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';

@@ -6,8 +6,7 @@ import type {
 } from '../../../api/generated/admissionregistration.v1.ts';
 import { mutatingWebhookConfigurations, validatingWebhookConfigurations } from '../../../api/generated/resources.ts';
 import type { Frozen, KubeObject, ResourceRef } from '../../../api/meta.ts';
-import { isFullyQualifiedName } from '../../../api/names.ts';
-import { dns1035Label } from '../../../api/validation/formats.ts';
+import { dns1035Label, fullyQualifiedName } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
@@ -55,7 +54,7 @@ function optionsFor(next: readonly Hook[], prev: readonly Hook[]): Options {
 
 function validateName(problems: Problems, path: string, name: string): void {
   if (!name) return problems.required(path);
-  const wrong = isFullyQualifiedName(name);
+  const wrong = fullyQualifiedName(name);
   if (wrong.length > 0) problems.invalid(path, name, wrong.join(','));
 }
 

@@ -3,8 +3,7 @@ import type { APIService } from '../../../api/generated/apiregistration.v1.ts';
 import type { Time } from '../../../api/generated/meta.v1.ts';
 import { apiServices } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
-import { dns1035Label, dnsSubdomain } from '../../../api/validation/formats.ts';
+import { dns1035Label, dnsSubdomain, pathSegmentName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { validateWebhookService } from '../../../api/validation/webhook-client.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
@@ -79,7 +78,7 @@ function localCondition(nowMs: number): NonNullable<APIService['status']['condit
 
 export const apiService = defineResource<APIService>(apiServices, {
   categories: ['api-extensions'],
-  validateName: nameIsPathSegment,
+  validateName: pathSegmentName,
   anyFinalizer: true,
   applyDefaults({ spec }) {
     if (spec?.service) spec.service.port ??= 443;

@@ -6,7 +6,7 @@ import { applyClaimSpecDefaults } from '../../../api/defaults/claim.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { validateClaimSpec } from '../../../api/validation/claim-spec.ts';
-import { dnsSubdomain, labelName } from '../../../api/validation/formats.ts';
+import { dnsSubdomain, labelName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import {
@@ -137,7 +137,7 @@ export const statefulSet = defineResource<StatefulSet>(statefulSets, {
     for (const field of immutable) problems.immutable(`spec.${field}`, next.spec?.[field], prev.spec?.[field], same);
     return problems.list;
   },
-  validateName: (name, isPrefix) => [...labelName(name, isPrefix)],
+  validateName: labelName,
   // Accepted by mistake, as upstream does: no stateful set has it.
   selectable: { 'status.successful': () => '' },
   warnings(obj, prev) {

@@ -5,7 +5,7 @@ import type {
   PodFailurePolicyRule,
 } from '../../../api/generated/batch.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 
 const maxRules = 20;

@@ -2,7 +2,7 @@
 import type { Job, JobSpec } from '../../../api/generated/batch.v1.ts';
 import type { PodTemplateSpec } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsSubdomain } from '../../../api/validation/formats.ts';
+import { dnsSubdomain } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import type { Problems } from '../../../api/validation/problems.ts';

@@ -5,7 +5,7 @@ import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
 import { labelPredicate, SelectorError } from '../../../api/selector.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel, labelValue } from '../../../api/validation/formats.ts';
+import { dnsLabel, labelValue } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import type { Column } from '../../resource.ts';

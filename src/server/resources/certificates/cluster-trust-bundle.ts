@@ -2,7 +2,7 @@
 import type { ClusterTrustBundle } from '../../../api/generated/certificates.v1.ts';
 import { clusterTrustBundles } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { nameIsDNSSubdomain } from '../../../api/names.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { certificateProblem, pemBlocks } from '../../../api/validation/pem.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
@@ -11,14 +11,14 @@ import { nameColumn, none } from '../columns.ts';
 import { defineResource } from '../define.ts';
 
 /** The bundles of a signer carry its name: "example.com:signer:suffix". */
-function nameProblems(name: string, isPrefix: boolean, signer: string): string[] {
+function nameProblems(name: string, isPrefix: boolean, signer: string): readonly string[] {
   if (signer === '') {
     if (name.includes(':')) return ['ClusterTrustBundle without signer name must not have ":" in its name'];
-    return nameIsDNSSubdomain(name, isPrefix);
+    return subdomainName(name, isPrefix);
   }
   const prefix = `${signer.replaceAll('/', ':')}:`;
   if (!name.startsWith(prefix)) return [`ClusterTrustBundle for signer ${signer} must be named with prefix ${prefix}`];
-  return nameIsDNSSubdomain(name.slice(prefix.length), isPrefix);
+  return subdomainName(name.slice(prefix.length), isPrefix);
 }
 
 /** Certificates, each once; text between them is free. */

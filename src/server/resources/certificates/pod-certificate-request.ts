@@ -4,7 +4,7 @@ import { certificateRequestProblem } from '../../../base/certificate-request.ts'
 import type { PodCertificateRequest, PodCertificateRequestStatus } from '../../../api/generated/certificates.v1.ts';
 import { podCertificateRequests } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { validateAnnotations } from '../../../api/validation/labels.ts';
 import { certificateProblem, pemBlocks } from '../../../api/validation/pem.ts';
 import { Problems } from '../../../api/validation/problems.ts';

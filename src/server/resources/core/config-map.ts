@@ -2,7 +2,7 @@
 import type { ConfigMap, Secret } from '../../../api/generated/core.v1.ts';
 import { configMaps, secrets } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dataKey } from '../../../api/validation/formats.ts';
+import { dataKey } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';

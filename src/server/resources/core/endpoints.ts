@@ -3,14 +3,8 @@ import type { EndpointAddress, EndpointPort, Endpoints } from '../../../api/gene
 import { endpoints as ref } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { protocols } from '../../../api/validation/containers.ts';
-import {
-  dnsLabel,
-  ipAddress,
-  portNumber,
-  qualifiedName,
-  specialAddress,
-  subdomainName,
-} from '../../../api/validation/formats.ts';
+import { dnsLabel, qualifiedName, subdomainName } from '../../../api/names.ts';
+import { ipAddress, portNumber, specialAddress } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
 import { defineResource } from '../define.ts';

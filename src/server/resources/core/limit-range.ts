@@ -3,7 +3,7 @@ import type { LimitRange, LimitRangeItem } from '../../../api/generated/core.v1.
 import { randomUuid } from '../../../base/random.ts';
 import { limitRanges } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { nano, roundResources } from '../../../api/validation/quantities.ts';
 import {

@@ -1,7 +1,7 @@
 // Owns the kind Namespace: its finalizers in spec keep it until whoever owns its contents has cleared them.
 import type { Namespace } from '../../../api/generated/core.v1.ts';
 import { namespaces } from '../../../api/generated/resources.ts';
-import { labelName, qualifiedName } from '../../../api/validation/formats.ts';
+import { labelName, qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
@@ -22,7 +22,7 @@ function labelWithName(obj: Namespace): void {
 
 export const namespace = defineResource<Namespace>(namespaces, {
   shortNames: ['ns'],
-  validateName: (name, isPrefix) => [...labelName(name, isPrefix)],
+  validateName: labelName,
   applyDefaults(obj) {
     obj.status ??= {};
     obj.status.phase ||= 'Active';

@@ -2,15 +2,8 @@
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from '../../../api/generated/core.v1.ts';
 import { nodes } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import {
-  cidr,
-  dataKey,
-  ipFamily,
-  labelName,
-  labelValue,
-  qualifiedName,
-  subdomainName,
-} from '../../../api/validation/formats.ts';
+import { dataKey, labelName, labelValue, qualifiedName, subdomainName } from '../../../api/names.ts';
+import { cidr, ipFamily } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { roundResources } from '../../../api/validation/quantities.ts';
 import { validateResourceQuantity } from '../../../api/validation/resource-names.ts';

@@ -4,7 +4,7 @@ import { persistentVolumeClaims } from '../../../api/generated/resources.ts';
 import { applyClaimSpecDefaults } from '../../../api/defaults/claim.ts';
 import { type Frozen, thaw } from '../../../api/meta.ts';
 import { validateClaimSpec } from '../../../api/validation/claim-spec.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { nano, roundResources } from '../../../api/validation/quantities.ts';
 import { isNativeResource } from '../../../api/validation/resource-names.ts';

@@ -7,7 +7,7 @@ import type {
 import { persistentVolumes } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { validateAccessModes, volumeModes } from '../../../api/validation/claim-spec.ts';
-import { dnsLabel, dnsSubdomain, labelName, subdomainName } from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain, labelName, subdomainName } from '../../../api/names.ts';
 import { validateNodeSelector } from '../../../api/validation/node-selector.ts';
 import { validateNoBacksteps } from '../../../api/validation/paths.ts';
 import { Problems } from '../../../api/validation/problems.ts';

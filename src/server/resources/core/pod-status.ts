@@ -1,7 +1,8 @@
 // Owns the validation of pods' status as nodes and controllers write it.
 import type { ContainerStatus, Pod, PodSpec } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { ipAddress, ipFamily, posixId, qualifiedName, subdomainName } from '../../../api/validation/formats.ts';
+import { qualifiedName, subdomainName } from '../../../api/names.ts';
+import { ipAddress, ipFamily, posixId } from '../../../api/validation/formats.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 
 type Statuses = readonly Frozen<ContainerStatus>[];

@@ -9,7 +9,8 @@ import type {
 } from '../../../api/generated/core.v1.ts';
 import type { ObjectMeta } from '../../../api/generated/meta.v1.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
-import { addressBits, dnsLabel, ipFamily, labelValue } from '../../../api/validation/formats.ts';
+import { dnsLabel, labelValue } from '../../../api/names.ts';
+import { addressBits, ipFamily } from '../../../api/validation/formats.ts';
 import { containersOf } from '../../../api/validation/operating-system.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { nano } from '../../../api/validation/quantities.ts';

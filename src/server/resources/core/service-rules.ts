@@ -2,17 +2,8 @@
 import type { Service, ServicePort } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { protocols } from '../../../api/validation/containers.ts';
-import {
-  cidr,
-  dnsLabel,
-  dnsSubdomain,
-  ipAddress,
-  ipFamily,
-  isIpAddress,
-  portNumber,
-  qualifiedName,
-  specialAddress,
-} from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain, qualifiedName } from '../../../api/names.ts';
+import { cidr, ipAddress, ipFamily, isIpAddress, portNumber, specialAddress } from '../../../api/validation/formats.ts';
 import { validatePortOrName } from '../../../api/validation/handlers.ts';
 import { validateLabels } from '../../../api/validation/labels.ts';
 import type { Problems } from '../../../api/validation/problems.ts';

@@ -2,7 +2,7 @@
 import type { Service, ServicePort } from '../../../api/generated/core.v1.ts';
 import { services } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { labelName } from '../../../api/validation/formats.ts';
+import { labelName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, mapText, nameColumn, none } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
@@ -77,7 +77,7 @@ export const service = defineResource<Service>(services, {
   createOnUpdate: true,
   shortNames: ['svc'],
   categories: ['all'],
-  validateName: (name, isPrefix) => [...labelName(name, isPrefix)],
+  validateName: labelName,
   applyDefaults,
   prepareForCreate(obj) {
     obj.status = { loadBalancer: {} };

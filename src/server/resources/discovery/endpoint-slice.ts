@@ -3,16 +3,8 @@ import type { Endpoint, EndpointHints, EndpointPort, EndpointSlice } from '../..
 import { endpointSlices } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { protocols } from '../../../api/validation/containers.ts';
-import {
-  dnsLabel,
-  dnsSubdomain,
-  ipAddress,
-  ipFamily,
-  labelValue,
-  qualifiedName,
-  specialAddress,
-  subdomainName,
-} from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain, labelValue, qualifiedName, subdomainName } from '../../../api/names.ts';
+import { ipAddress, ipFamily, specialAddress } from '../../../api/validation/formats.ts';
 import type { FieldError } from '../../../api/status-error.ts';
 import { validateLabels } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';

@@ -1,7 +1,7 @@
 // Owns the validation of events: loose through core/v1, strict through events.k8s.io/v1. Fields go by their core names.
 import type { Event } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 

@@ -3,6 +3,7 @@ import type * as core from '../../../api/generated/core.v1.ts';
 import type * as modern from '../../../api/generated/events.v1.ts';
 import { events, eventsV1Events } from '../../../api/generated/resources.ts';
 import { type Frozen, type KubeObject, thaw } from '../../../api/meta.ts';
+import { pathSegmentName } from '../../../api/names.ts';
 import type { FieldError } from '../../../api/status-error.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import type { Column } from '../../resource.ts';
@@ -98,12 +99,6 @@ const selectable: Readonly<Record<string, (event: Frozen<core.Event>) => string>
   type: ({ type }) => type ?? '',
 };
 
-/** Names of core events are not checked beyond what a path can hold. */
-function segmentName(name: string): string[] {
-  if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((mark) => name.includes(mark)).map((mark) => `may not contain '${mark}'`);
-}
-
 /** Upstream knows the fields of /api and of /apis apart: writes through one drop what was noted through the other (recorded). */
 const sibling = (): undefined => undefined;
 
@@ -111,7 +106,7 @@ export const event = defineResource<core.Event>(events, {
   sibling,
   shortNames: ['ev'],
   metadataLater: true,
-  validateName: segmentName,
+  validateName: pathSegmentName,
   validate(obj) {
     const problems = new Problems();
     validateEventBasics(problems, obj, false);

@@ -9,7 +9,7 @@ import type {
 } from '../../../api/generated/flowcontrol.v1.ts';
 import { flowSchemas } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { labelName, subdomainName } from '../../../api/validation/formats.ts';
+import { labelName, subdomainName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';

@@ -3,7 +3,7 @@ import type { IngressClass, IngressClassParametersReference } from '../../../api
 import { ingressClasses } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { validateDomainPrefixedPath } from '../../../api/validation/domain-path.ts';
-import { dnsLabel } from '../../../api/validation/formats.ts';
+import { dnsLabel } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';

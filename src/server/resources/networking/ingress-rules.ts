@@ -9,8 +9,8 @@ import type {
   IngressTLS,
 } from '../../../api/generated/networking.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { isWildcardDNS1123Subdomain } from '../../../api/names.ts';
-import { dnsLabel, dnsSubdomain, ipAddress, portName, portNumber } from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain, portName, wildcardDnsSubdomain } from '../../../api/names.ts';
+import { ipAddress, portNumber } from '../../../api/validation/formats.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 import { validateTypedReference } from './references.ts';
 
@@ -21,7 +21,7 @@ export interface IngressOptions {
 }
 
 const hostProblems = (host: string): readonly string[] =>
-  host.includes('*') ? isWildcardDNS1123Subdomain(host) : dnsSubdomain(host);
+  host.includes('*') ? wildcardDnsSubdomain(host) : dnsSubdomain(host);
 
 /** Four plain numbers are an address to upstream, leading zeros or not. */
 const isAddress = (text: string): boolean => isIP(text) !== 0 || /^\d{1,3}(\.\d{1,3}){3}$/.test(text);

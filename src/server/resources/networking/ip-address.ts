@@ -3,8 +3,8 @@ import type { IPAddress } from '../../../api/generated/networking.v1.ts';
 import { ipAddresses } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { canonicalAddress } from '../../../api/validation/addresses.ts';
-import { dnsSubdomain, ipAddress as addressProblems } from '../../../api/validation/formats.ts';
-import { isPathSegmentName } from '../../../api/names.ts';
+import { dnsSubdomain, pathSegmentName } from '../../../api/names.ts';
+import { ipAddress as addressProblems } from '../../../api/validation/formats.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
@@ -30,7 +30,7 @@ function validate({ spec }: Frozen<IPAddress>): Problems {
   if (parent.group) problems.each(`${path}.group`, parent.group, dnsSubdomain(parent.group));
   validatePathSegment(problems, `${path}.resource`, parent.resource);
   validatePathSegment(problems, `${path}.name`, parent.name);
-  if (parent.namespace) problems.each(`${path}.namespace`, parent.namespace, isPathSegmentName(parent.namespace));
+  if (parent.namespace) problems.each(`${path}.namespace`, parent.namespace, pathSegmentName(parent.namespace));
   return problems;
 }
 

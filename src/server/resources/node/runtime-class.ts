@@ -2,7 +2,7 @@
 import { runtimeClasses } from '../../../api/generated/resources.ts';
 import type { RuntimeClass, Scheduling } from '../../../api/generated/node.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel } from '../../../api/validation/formats.ts';
+import { dnsLabel } from '../../../api/names.ts';
 import { validateLabels } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { roundResources } from '../../../api/validation/quantities.ts';

@@ -2,6 +2,7 @@
 import type { PodDisruptionBudget } from '../../../api/generated/policy.v1.ts';
 import { podDisruptionBudgets } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
+import { pathSegmentName } from '../../../api/names.ts';
 import { validateConditions } from '../../../api/validation/conditions.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
@@ -28,12 +29,6 @@ function validate({ spec = {} }: Frozen<Budget>): Problems {
   return problems;
 }
 
-/** Any segment of a path is a name. */
-function pathSegmentProblems(name: string): string[] {
-  if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((mark) => name.includes(mark)).map((mark) => `may not contain '${mark}'`);
-}
-
 const noStatus = (): Budget['status'] => ({
   disruptionsAllowed: 0,
   currentHealthy: 0,
@@ -48,7 +43,7 @@ export const podDisruptionBudget = defineResource<Budget>(podDisruptionBudgets, 
   validate: (obj) => validate(obj).list,
   validateUpdateAlone: true,
   validateUpdate: (next) => validate(next).list,
-  validateName: (name) => pathSegmentProblems(name),
+  validateName: pathSegmentName,
   unconditionalUpdate: false,
   columns: [
     nameColumn,

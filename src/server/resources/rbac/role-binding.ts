@@ -2,7 +2,7 @@
 import type { ClusterRoleBinding, RoleBinding, Subject } from '../../../api/generated/rbac.v1.ts';
 import { clusterRoleBindings, roleBindings } from '../../../api/generated/resources.ts';
 import type { Frozen, KubeObject, ResourceRef } from '../../../api/meta.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
+import { pathSegmentName } from '../../../api/names.ts';
 import type { FieldError } from '../../../api/status-error.ts';
 import type { Column, Resource } from '../../resource.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
@@ -63,7 +63,7 @@ function place({ field, reason }: FieldError, change: boolean): number {
 function binding<T extends Binding>(ref: ResourceRef<T>): Resource<T> {
   return defineResource<T>(ref, {
     applyDefaults,
-    validateName: nameIsPathSegment,
+    validateName: pathSegmentName,
     validate: (obj) => validateBinding(obj as unknown as Frozen<Binding>, undefined, ref.namespaced).list,
     place,
     validateUpdateAlone: true,

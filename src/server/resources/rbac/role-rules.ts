@@ -1,8 +1,7 @@
 // Owns the validation of what roles grant and of whom bindings name.
 import type { PolicyRule, RoleRef, Subject } from '../../../api/generated/rbac.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { isPathSegmentName } from '../../../api/names.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { pathSegmentName, subdomainName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 
@@ -43,7 +42,7 @@ function validateRoleRef(
   if (apiGroup !== rbacGroup) problems.notSupported('roleRef.apiGroup', apiGroup, [rbacGroup]);
   if (!kinds.includes(kind)) problems.notSupported('roleRef.kind', kind, kinds);
   if (!name) problems.required('roleRef.name');
-  else problems.each('roleRef.name', name, isPathSegmentName(name));
+  else problems.each('roleRef.name', name, pathSegmentName(name));
 }
 
 function validateSubject(problems: Problems, path: string, subject: Frozen<Subject>, namespaced: boolean): void {

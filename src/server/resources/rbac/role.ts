@@ -3,14 +3,14 @@ import type { ClusterRole, Role } from '../../../api/generated/rbac.v1.ts';
 import { clusterRoles, roles } from '../../../api/generated/resources.ts';
 import type { LabelSelector } from '../../../api/generated/meta.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { nameIsPathSegment } from '../../../api/names.ts';
+import { pathSegmentName } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { defineResource, requiredLast } from '../define.ts';
 import { validateRules } from './role-rules.ts';
 
 export const role = defineResource<Role>(roles, {
-  validateName: nameIsPathSegment,
+  validateName: pathSegmentName,
   validate({ rules }) {
     const problems = new Problems();
     validateRules(problems, rules, true);
@@ -31,7 +31,7 @@ function validateAggregation(problems: Problems, selectors: readonly Frozen<Labe
 }
 
 export const clusterRole = defineResource<ClusterRole>(clusterRoles, {
-  validateName: nameIsPathSegment,
+  validateName: pathSegmentName,
   validate({ rules, aggregationRule }) {
     const problems = new Problems();
     validateRules(problems, rules, false);

@@ -12,7 +12,7 @@ import type {
 import { CelSyntaxError } from '../../../api/cel/ast.ts';
 import { deviceEnvironment } from '../../../api/cel/devices.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsSubdomain } from '../../../api/validation/formats.ts';
+import { dnsSubdomain } from '../../../api/names.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 import { validateDriverName } from '../storage/driver-name.ts';
 import { type Findings, eachOf, itself, noDuplicates } from './findings.ts';

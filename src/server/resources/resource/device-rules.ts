@@ -1,7 +1,7 @@
 // Owns the validation of devices as drivers publish them: attributes, capacities, counters, taints, where they are.
 import type { Counter, Device, DeviceAttribute, DeviceCounterConsumption } from '../../../api/generated/resource.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { validateNodeSelector } from '../../../api/validation/node-selector.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateCapacity } from './capacity-rules.ts';

@@ -1,7 +1,7 @@
 // Owns the forms of names around devices: pools, attributes, taints, tolerations, identities.
 import type { DeviceTaint, DeviceToleration } from '../../../api/generated/resource.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from '../../../api/names.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
 import { validateDriverName } from '../storage/driver-name.ts';
 import { type Findings, eachOf, noDuplicates, itself } from './findings.ts';

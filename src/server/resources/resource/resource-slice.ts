@@ -3,7 +3,7 @@ import type { ResourceSlice, ResourceSliceSpec } from '../../../api/generated/re
 import { resourceSlices } from '../../../api/generated/resources.ts';
 import { quoteText } from '../../../api/field-error.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { validateNodeSelector } from '../../../api/validation/node-selector.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';

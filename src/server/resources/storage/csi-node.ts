@@ -2,7 +2,7 @@
 import { csiNodes } from '../../../api/generated/resources.ts';
 import type { CSINode, CSINodeDriver } from '../../../api/generated/storage.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateDriverName } from './driver-name.ts';

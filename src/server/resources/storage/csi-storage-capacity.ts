@@ -2,7 +2,7 @@
 import { csiStorageCapacities } from '../../../api/generated/resources.ts';
 import type { CSIStorageCapacity } from '../../../api/generated/storage.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { nano } from '../../../api/validation/quantities.ts';

@@ -4,7 +4,7 @@ import { volumeAttachments } from '../../../api/generated/resources.ts';
 import type { VolumeAttachment, VolumeError } from '../../../api/generated/storage.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { validateAccessModes } from '../../../api/validation/claim-spec.ts';
-import { subdomainName } from '../../../api/validation/formats.ts';
+import { subdomainName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateDriverName } from './driver-name.ts';

@@ -2,7 +2,7 @@
 import { volumeAttributesClasses } from '../../../api/generated/resources.ts';
 import type { VolumeAttributesClass } from '../../../api/generated/storage.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { qualifiedName } from '../../../api/validation/formats.ts';
+import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';

@@ -2,7 +2,7 @@
 import { storageVersionMigrations } from '../../../api/generated/resources.ts';
 import type { StorageVersionMigration } from '../../../api/generated/storagemigration.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsLabel, dnsSubdomain } from '../../../api/validation/formats.ts';
+import { dnsLabel, dnsSubdomain } from '../../../api/names.ts';
 import { validateConditions } from '../../../api/validation/conditions.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
