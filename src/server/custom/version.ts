@@ -90,7 +90,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
   const hasStatus = version.subresources?.status !== undefined;
   const apiVersion = `${spec.group}/${version.name}`;
   const judgeAll = (next: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): FieldError[] =>
-    judgeObject(compile(), next as Frozen<Loose>, prev as Frozen<Loose> | undefined, version);
+    judgeObject(compile(), next as Frozen<Loose>, prev as Frozen<Loose> | undefined, version, names.kind);
   const resource: Resource = {
     group: spec.group,
     version: version.name,
@@ -174,9 +174,14 @@ function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: 
   if (object['kind'] === undefined || object['kind'] === '') throw badRequest("Object 'Kind' is missing in the body");
   if (object['apiVersion'] === undefined || object['apiVersion'] === '')
     throw badRequest("Object 'apiVersion' is missing in the body");
-  applyDefaults(object, root, merged);
-  dropNulls(object, root, merged);
-  const problems = [...parsed.problems, ...prune(object, root, true).map((place) => `unknown field "${place}"`)];
+  const problems = [...parsed.problems];
+  // The schema says nothing of what says to be of another kind.
+  const isOfKind = object['kind'] === kind;
+  if (isOfKind) {
+    applyDefaults(object, root, merged);
+    dropNulls(object, root, merged);
+    problems.push(...prune(object, root, true).map((place) => `unknown field "${place}"`));
+  }
   const version = apiVersion.split('/')[1]!;
   const { metadata } = object;
   const read = decodeParsed(withMetadata, { value: { metadata }, problems: [], oddNumbers: false }, kind, version);
@@ -193,7 +198,7 @@ function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: 
     result.metadata.managedFields === undefined
   )
     result.metadata.managedFields = [];
-  eachEmbedded(result, root, (resource, place) => readEmbedded(resource, place, kind, version, problems));
+  if (isOfKind) eachEmbedded(result, root, (resource, place) => readEmbedded(resource, place, kind, version, problems));
   return { object: result, problems };
 }
 
@@ -220,15 +225,22 @@ function judgeObject(
   next: Frozen<Loose>,
   prev: Frozen<Loose> | undefined,
   version: Version,
+  kind: string,
 ): FieldError[] {
-  const errors = validateValue(judge, next, prev ?? absent);
-  if (version.subresources?.scale !== undefined) errors.push(...judgeScale(next, version.subresources.scale));
+  const errors: FieldError[] = [];
+  if (next.kind !== kind) errors.push(invalid('kind', next.kind, `must be ${kind}`));
+  else {
+    errors.push(...validateValue(judge, next, prev ?? absent));
+    if (version.subresources?.scale !== undefined) errors.push(...judgeScale(next, version.subresources.scale));
+  }
   eachEmbedded(next, root, (resource, place) => errors.push(...judgeEmbedded(resource, dotted(place))));
   // Lists that were wrong before may stay so.
   if (root.hasLists && (prev === undefined || validateListTypes(prev, root).length === 0))
     errors.push(...validateListTypes(next, root));
   if (rules === undefined) return errors;
-  if (errors.some(({ reason }) => blocking.has(reason)))
+  // That there is no name is told by who judges the metadata.
+  const isNameless = !next.metadata.name && next.kind === kind;
+  if (isNameless || errors.some(({ reason }) => blocking.has(reason)))
     errors.push({
       reason: 'FieldValueInvalid',
       field: '<nil>',

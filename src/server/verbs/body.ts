@@ -97,7 +97,13 @@ export async function readResource(
 ): Promise<KubeObject> {
   const object = (await readObject(request, validation, resource)) ?? emptyDocument(request);
   if (object === undefined || object === null) throw unrecognized(emptyBody(request), Buffer.alloc(0), resource);
-  return checkKind(object, resource);
+  return checkWritten(object, resource);
+}
+
+/** As `checkKind`, but custom objects have been read whole: that they are of another kind is told with all else that is wrong. */
+export function checkWritten(object: KubeObject, resource: Expected): KubeObject {
+  const isRead = resource.decode !== undefined && object.apiVersion === apiVersionOf(resource);
+  return isRead ? object : checkKind(object, resource);
 }
 
 function emptyBody(request: ApiRequest): Error {

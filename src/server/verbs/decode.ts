@@ -98,10 +98,10 @@ function unknownIn(parsed: ParsedJson, expected: Expected | undefined): string[]
     .map((name) => `unknown field ${JSON.stringify(name)}`);
 }
 
-/** Custom kinds read what is theirs, and what does not say what it is: to refuse that. */
+/** Custom kinds read what is of their version, and what does not say what it is: to refuse that. A wrong kind is judged with the rest. */
 function isAbout(parsed: ParsedJson, expected: Expected): boolean {
-  const { kind, apiVersion } = typeMetaOf(parsed);
-  return (kind === '' || kind === expected.kind) && (apiVersion === '' || apiVersion === apiVersionOf(expected));
+  const { apiVersion } = typeMetaOf(parsed);
+  return apiVersion === '' || apiVersion === apiVersionOf(expected);
 }
 
 /** Both kinds of defaults, in place: those of the schema, then those that depend on more. */

@@ -13,7 +13,7 @@ import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
 import { apply, isApply } from './apply.ts';
-import { checkKind, checkName, complain, contentTypeOf, nameless, notOf } from './body.ts';
+import { checkName, checkWritten, complain, contentTypeOf, nameless, notOf } from './body.ts';
 import { fitNamespace } from './create.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
@@ -69,7 +69,7 @@ function decodePatched(patched: ParsedJson, resource: Expected): Decoded {
     const { apiVersion } = decoded.object;
     if (resource.decode !== undefined && apiVersion !== apiVersionOf(resource) && apiVersion)
       throw notOf(resource.group, decoded.object, 'apiVersion', `must be ${apiVersionOf(resource)}`);
-    checkKind(decoded.object, resource);
+    checkWritten(decoded.object, resource);
     return decoded;
   } catch (error) {
     throw isStatusError(error, 'BadRequest') ? badPatch(error.message) : error;
@@ -143,7 +143,7 @@ export async function readRun(
         ? (thaw(plainNumbers(patched) as Frozen<KubeObject>) as KubeObject)
         : decoded.object;
     complain(request, decoded.problems, options.fieldValidation, object);
-    return checkKind(object, kind);
+    return checkWritten(object, kind);
   };
   return { options, run };
 }

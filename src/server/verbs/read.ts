@@ -122,6 +122,8 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
 
 /** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
 async function listConverted(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  // What is wrong with the question is told before what is wrong with the answer.
+  selectionOf(request, served);
   const all = [...served.collection!.cache.list({ type: 'all' })];
   await ready(served, all, whenListed(served, all));
   const answer = await listNow(parts, request, served);

@@ -56,12 +56,24 @@ export function validateNew(served: Served, object: KubeObject, request: ApiRequ
   const frozen = object as Frozen<KubeObject>;
   const { judge, seen } = judgeOf(served);
   const own = judge.validate(seen(frozen));
-  const about = judge.metadataLater && own.length > 0 ? [] : distinct(validateMetadata(frozen, judge));
+  const isLater = (judge.metadataLater && own.length > 0) || isMistaken(served, object);
+  const about = isLater ? [] : distinct(validateMetadata(frozen, judge));
   const errors = [...about, ...own];
   if (errors.length === 0) errors.push(...nameErrors(object.metadata.name));
-  refuse(rules, object.metadata.name, served.custom ? errors : ordered(judge, errors, false));
+  refuse(asSaid(served, object), object.metadata.name, served.custom ? errors : ordered(judge, errors, false));
   refuseRounded(request);
   for (const text of rules.warnings?.(frozen) ?? []) warn(request, text);
+}
+
+/** A custom object that says to be of another kind: of that, and of what its rules say, it is told alone. */
+function isMistaken({ custom, resource }: Served, { kind }: KubeObject): boolean {
+  return custom && kind !== resource.kind;
+}
+
+/** Custom objects are refused as what they say they are. */
+function asSaid(served: Served, { kind }: KubeObject): Pick<Resource, 'group' | 'kind'> {
+  const { group, kind: right } = rulesOf(served);
+  return { group, kind: served.custom ? kind : right };
 }
 
 /** Kinds may let any name pass: it must still fit into a path. */
@@ -122,7 +134,7 @@ export function validateChange(
   const rules = rulesOf(served);
   const frozen = next as Frozen<KubeObject>;
   const { judge, seen } = judgeOf(served);
-  const errors = validateMetadataUpdate(frozen, prev, rules);
+  const errors = isMistaken(served, next) ? [] : validateMetadataUpdate(frozen, prev, rules);
   // Definitions and their kinds are looked at three times by upstream, which tells what it sees each time.
   if (served.custom || judge.repeatsErrors) {
     const again = errors.filter(({ field }) => /^metadata\.(labels|annotations|ownerReferences)/.test(field));
@@ -136,7 +148,8 @@ export function validateChange(
   }
   // Rules of custom kinds that were let off warn also when something else is refused.
   if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
-  refuse(rules, next.metadata.name, served.custom ? errors : ordered(judge, forgiveOldValues(errors, prev), true));
+  const all = served.custom ? errors : ordered(judge, forgiveOldValues(errors, prev), true);
+  refuse(asSaid(served, next), next.metadata.name, all);
   refuseRounded(request);
   if (served.custom) return;
   const warnings =
@@ -169,6 +182,6 @@ function distinct(errors: readonly FieldError[]): FieldError[] {
   });
 }
 
-function refuse(kind: Resource, name: string | undefined, errors: readonly FieldError[]): void {
+function refuse(kind: Pick<Resource, 'group' | 'kind'>, name: string | undefined, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid(kind, name ?? '', errors);
 }
