@@ -4,8 +4,11 @@ import {
   type Controller,
   type Frozen,
   isAlreadyExists,
+  isControlledBy,
   isNotFound,
   keyOf,
+  keyText,
+  type KubeObject,
   type ObjectKey,
   type OperatorContext,
   ownedBy,
@@ -47,6 +50,31 @@ export function websiteController(context: OperatorContext, registry: ObjectKey)
     return changeClaims(change);
   }
 
+  /** What has the name of a part and is somebody else's. Read from the server: a cache may not have it yet. */
+  async function foreignPart(site: Frozen<Website>): Promise<string | undefined> {
+    const key = keyOf(site);
+    for (const kind of [configMaps, deployments, services]) {
+      try {
+        if (!isControlledBy(await client.resource<KubeObject>(kind).get(key), site))
+          return `${kind.kind} ${keyText(key)}`;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    return undefined;
+  }
+
+  /** To `force` takes fields from other writers, never whole objects: those that are not the site's own are left alone. */
+  async function applyParts(site: Frozen<Website>): Promise<string | undefined> {
+    const foreign = await foreignPart(site);
+    if (foreign !== undefined) return foreign;
+    const { page, servers: deployment, service } = partsOf(site);
+    await apply(client.resource(configMaps), page, manager, { force: true });
+    await apply(client.resource(deployments), deployment, manager, { force: true });
+    await apply(client.resource(services), service, manager, { force: true });
+    return undefined;
+  }
+
   async function finish(site: Frozen<Website>): Promise<undefined> {
     await changeClaims((claims) => release(claims, keyOf(site)));
     // What it is made of goes with it: all of it has it as its owner.
@@ -63,27 +91,25 @@ export function websiteController(context: OperatorContext, registry: ObjectKey)
       if (site.metadata.deletionTimestamp !== undefined) return finish(site);
       await setFinalizer(own, site, finalizer, true);
       const isClaimed = await changeClaims((claims) => claim(claims, site.spec.host, key));
-      if (isClaimed) {
-        const { page, servers: deployment, service } = partsOf(site);
-        await apply(client.resource(configMaps), page, manager, { force: true });
-        await apply(client.resource(deployments), deployment, manager, { force: true });
-        await apply(client.resource(services), service, manager, { force: true });
-      }
-      const readyReplicas = servers.get(key)?.status?.readyReplicas ?? 0;
-      const status = nextStatus(site, { isClaimed, readyReplicas, now: isoTime(clock.now()) });
-      if (status === undefined) return isClaimed ? undefined : again;
+      const foreign = isClaimed ? await applyParts(site) : undefined;
+      const isMine = isClaimed && foreign === undefined;
+      const readyReplicas = foreign === undefined ? (servers.get(key)?.status?.readyReplicas ?? 0) : 0;
+      const now = isoTime(clock.now());
+      const status = nextStatus(site, { isClaimed, ...(foreign !== undefined && { foreign }), readyReplicas, now });
+      if (status === undefined) return isMine ? undefined : again;
       const isReady = (of: typeof status | undefined): boolean =>
         of?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') ?? false;
       await own.updateStatus({ ...site, status });
       if (!isClaimed) recorder.event(site, 'Warning', 'HostTaken', `the host ${site.spec.host} is another Website's`);
+      else if (foreign !== undefined) recorder.event(site, 'Warning', 'NameTaken', `${foreign} is not this Website's`);
       else if (isReady(status) && !isReady(site.status as typeof status | undefined))
         recorder.event(site, 'Normal', 'Serving', `http://${site.spec.host} is served`);
-      return isClaimed ? undefined : again;
+      return isMine ? undefined : again;
     },
   };
 }
 
-/** A host that is given back wakes nobody: whoever waits for it asks again. */
+/** A host or a name that is given back wakes nobody: whoever waits for it asks again. */
 const again = { afterMs: 10_000 };
 
 function isoTime(ms: number): string {

@@ -58,6 +58,8 @@ export function release(claims: Claims, { namespace, name }: ObjectKey): Claims 
 
 export interface Observed {
   readonly isClaimed: boolean;
+  /** "Deployment shop/one": what has the name of a part and is not this Website's. */
+  readonly foreign?: string;
   readonly readyReplicas: number;
   readonly now: string;
 }
@@ -66,9 +68,10 @@ type Condition = NonNullable<WebsiteStatus['conditions']>[number];
 
 /** Undefined when the status says it already. */
 export function nextStatus(site: Frozen<Website>, observed: Observed): WebsiteStatus | undefined {
-  const { isClaimed, readyReplicas } = observed;
+  const { isClaimed, foreign, readyReplicas } = observed;
   const { replicas = 1, host } = site.spec;
-  const isReady = isClaimed && readyReplicas >= replicas;
+  const isReady = isClaimed && foreign === undefined && readyReplicas >= replicas;
+  const reason = isReady ? 'Serving' : foreign !== undefined ? 'NameTaken' : isClaimed ? 'Starting' : 'NoHost';
   const next: WebsiteStatus = {
     ...(site.metadata.generation !== undefined && { observedGeneration: site.metadata.generation }),
     readyReplicas,
@@ -79,8 +82,10 @@ export function nextStatus(site: Frozen<Website>, observed: Observed): WebsiteSt
         observed,
         'Ready',
         isReady,
-        isReady ? 'Serving' : isClaimed ? 'Starting' : 'NoHost',
-        `${readyReplicas} of ${replicas} servers are ready`,
+        reason,
+        foreign === undefined
+          ? `${readyReplicas} of ${replicas} servers are ready`
+          : `${foreign} is not this Website's`,
       ),
     ],
   };

@@ -25,8 +25,7 @@ function program(): Command {
   const k8ts = new Command('k8ts')
     .description('Kubernetes in TypeScript: a cluster in one process, or component by component')
     .version(version.gitVersion, '-V, --version')
-    .enablePositionalOptions()
-    .showHelpAfterError('(see k8ts --help)');
+    .enablePositionalOptions();
   const here = (command: Command) =>
     command
       .option('--name <name>', 'the cluster (default: k8ts)')
@@ -122,7 +121,14 @@ function program(): Command {
       .passThroughOptions()
       .action(async (flags: string[]) => (await import('./commands/component.ts')).component(name, flags));
   }
+  pointToHelp(k8ts, 'k8ts');
   return k8ts;
+}
+
+/** What is wrong with a command's arguments is explained by that command's help. */
+function pointToHelp(command: Command, name: string): void {
+  command.showHelpAfterError(`(see ${name} --help)`);
+  for (const inner of command.commands) pointToHelp(inner, `${name} ${inner.name()}`);
 }
 
 /** By how much of itself the heap may grow before garbage is looked for. V8 would let it treble: faster nowhere, larger everywhere. */

@@ -118,6 +118,27 @@ describe('the example operator', () => {
     await ready('two');
   });
 
+  it('leaves alone what has the name of a part and is not its own, until that goes', async () => {
+    const { client } = cluster;
+    const data = { mine: 'yes' };
+    await client.resource(configMaps).create({ metadata: key('three'), data });
+    await client.resource(websites).create(site('three', 'three.example.com'));
+    await eventually('it is told', async () =>
+      (await client.resource(websites).get(key('three'))).status?.conditions?.some(
+        ({ type, reason, message }) =>
+          type === 'Ready' && reason === 'NameTaken' && message.startsWith('ConfigMap default/three '),
+      ),
+    );
+    const untouched = await client.resource(configMaps).get(key('three'));
+    assert.deepEqual([untouched.data, untouched.metadata.ownerReferences], [data, undefined]);
+    await assert.rejects(client.resource(deployments).get(key('three')), isNotFound);
+    await client.resource(configMaps).delete(key('three'));
+    await client.resource(websites).patch(key('three'), { type: 'merge', body: { spec: { replicas: 2 } } });
+    await ready('three');
+    await client.resource(websites).delete(key('three'));
+    await gone('the site', () => client.resource(websites).get(key('three')));
+  });
+
   it('gives the host back before a site goes, and its parts go with it', async () => {
     const { client } = cluster;
     await client.resource(websites).delete(key('one'));

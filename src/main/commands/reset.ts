@@ -1,5 +1,6 @@
 // `k8ts reset`: stops a cluster and removes every trace of it.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { readKubeconfig, updateKubeconfig, withoutEntry } from '../../client/kubeconfig.ts';
 import { type ClusterRecord, guard, readRecord } from '../data-directory.ts';
@@ -31,11 +32,19 @@ export async function reset(options: ResetOptions): Promise<void> {
   process.stdout.write(`removed ${path} and the context ${context}\n`);
 }
 
+/** What `snapshot restore` has made of a name, before its first start: a store and nothing else. */
+function isRestored(path: string): boolean {
+  if (readdirSync(path).join() !== 'store') return false;
+  const files = readdirSync(join(path, 'store'));
+  return files.some((name) => name.endsWith('.log'));
+}
+
 /** Reset is the way out of a damaged directory, so damage must not stop it; something that is no cluster must. */
 function recorded(path: string): ClusterRecord | undefined {
   try {
     const record = readRecord(path);
-    if (record === undefined) throw new UserError(`${path} holds no cluster`, 'remove it by hand if it is not needed');
+    if (record === undefined && !isRestored(path))
+      throw new UserError(`${path} holds no cluster`, 'remove it by hand if it is not needed');
     return record;
   } catch (error) {
     if (error instanceof UserError && error.message.includes('cluster.json')) return undefined;

@@ -31,6 +31,7 @@ export async function up(flags: Readonly<Record<string, unknown>>): Promise<void
   const environment = thisEnvironment();
   const fromFile = file === undefined ? {} : readConfigFile(file);
   const config = checkConfig({ ...fromFile, ...withoutDefaults(given, fromFile) }, 'the command line');
+  checkNodes(config, config.node);
   const show = progress(
     { write: (text) => void process.stdout.write(text), interactive: process.stdout.isTTY === true },
     systemClock,
@@ -61,6 +62,7 @@ async function run(
   stopping: Promise<NodeJS.Signals>,
 ): Promise<void> {
   const record = keptRecord(config, directory);
+  checkNodes(config, record.node);
   const tools = record.node === 'real' ? await hostTools(config, environment, show) : undefined;
   const context = contextName(record.name);
   const logs = componentLogs(directory.logs, logLevel);
@@ -135,15 +137,24 @@ function keptRecord(config: ClusterConfig, { record, path }: DataDirectory) {
   };
 }
 
+/** A count that would have no effect is refused. `kind` undefined: not known yet. */
+function checkNodes({ nodes }: ClusterConfig, kind: NodeKind | undefined): void {
+  if (nodes === undefined) return;
+  if (kind === 'real' && nodes !== 1)
+    throw new UserError(
+      `a host is one real node, not ${nodes}`,
+      'use --node simulated for more, or join other hosts with `k8ts kubelet`',
+    );
+  if (kind === 'none' && nodes !== 0)
+    throw new UserError(
+      `--node none and --nodes ${nodes} exclude each other`,
+      'leave out --nodes, or use --node simulated',
+    );
+}
+
 async function hostTools(config: ClusterConfig, environment: Environment, show: Progress): Promise<HostTools> {
   const why = whyNoRealNode(environment);
   if (why !== undefined) throw new UserError(`a real node cannot run here: ${why}`, 'use --node simulated');
-  if ((config.nodes ?? 1) > 1) {
-    throw new UserError(
-      'a host is one real node',
-      'use --node simulated for more, or join other hosts with `k8ts kubelet`',
-    );
-  }
   const path = environment.variables['PATH'] ?? '';
   const found = findHostTools(path);
   return found.missing.length === 0 ? found : provideHostTools(path, config.install ?? true, show);
