@@ -37,15 +37,19 @@ async function choicesOf(request: ApiRequest): Promise<DeleteChoices> {
 
 export async function remove(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const choices = await choicesOf(request);
-  const { orphanWarning } = rulesOf(served);
-  if (orphanWarning !== undefined && choices.propagationPolicy === undefined) warn(request, orphanWarning);
+  warnOfOrphans(request, served, choices);
   const { entry, gone } = await removeOne(parts, request, served, request.info.namespace, request.info.name, choices);
   const rules = rulesOf(served);
   if (rules.deleteWarning !== undefined && choices.propagationPolicy === undefined) warn(request, rules.deleteWarning);
   await ready(served, [entry], whenRead);
   if (!gone || rules.deleteReturnsObject === true)
-    return { type: 'object', code: 200, object: entry.object, entry, served };
+    return { type: 'object', code: !gone && choices.keepsNoOrphans ? 202 : 200, object: entry.object, entry, served };
   return { type: 'object', code: 200, object: success(served, entry.object) };
+}
+
+function warnOfOrphans(request: ApiRequest, served: Served, { propagationPolicy }: DeleteChoices): void {
+  const { orphanWarning } = rulesOf(served);
+  if (orphanWarning !== undefined && propagationPolicy === undefined) warn(request, orphanWarning);
 }
 
 function success(served: Served, object: Frozen<KubeObject>): Frozen<Status> {
@@ -82,6 +86,9 @@ export async function removeOne(
   const rules = rulesOf(served);
   const key = objectKey(served, namespace, name);
   const admit = async (entry: Entry): Promise<void> => {
+    // What is here could be read.
+    if (choices.ignoresUnreadable)
+      throw conflict(rules, name, 'unsafe deletion is not allowed because the object is decodable from storage');
     checkPreconditions(served, entry, choices);
     const admission = {
       operation: 'DELETE' as const,
@@ -179,19 +186,21 @@ async function announceEnd(
 const mustWait = new Error('deletion must wait');
 
 function checkPreconditions(served: Served, entry: Entry, { preconditions }: DeleteChoices): void {
+  const { group, kind, plural, deletion } = rulesOf(served);
   const { uid, name } = entry.object.metadata;
+  // Upstream names the kind here, not the resource; but for those that hold themselves.
+  const about = { group, plural: deletion === undefined ? kind : plural };
   const wantUid = preconditions?.uid;
   if (wantUid !== undefined && wantUid !== uid)
     throw conflict(
-      // Upstream names the kind here, not the resource.
-      { group: rulesOf(served).group, plural: rulesOf(served).kind },
+      about,
       name,
       `the UID in the precondition (${wantUid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
     );
   const wantVersion = preconditions?.resourceVersion;
   if (wantVersion !== undefined && wantVersion !== String(entry.revision))
     throw conflict(
-      { group: rulesOf(served).group, plural: rulesOf(served).kind },
+      about,
       name,
       `the ResourceVersion in the precondition (${wantVersion}) does not match the ResourceVersion in record (${entry.revision}). The object might have been modified`,
     );
@@ -259,7 +268,8 @@ export async function removeCollection(parts: Parts, request: ApiRequest, served
     throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
       fieldError.invalid(unreadable, true, 'is not allowed with DELETECOLLECTION, try again after removing the option'),
     ]);
-  const found = await list(parts, request, served);
+  warnOfOrphans(request, served, choices);
+  const found = await list(parts, request, served, true);
   if (found.type !== 'list') throw new Error('a list answers with a list');
   const removed: Entry[] = [];
   for (const entry of found.list.entries) {

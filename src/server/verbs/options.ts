@@ -2,7 +2,7 @@
 import type { FieldError } from '../../api/status-error.ts';
 import { managerName } from '../../api/apply/manager-name.ts';
 import { badRequest, invalid } from '../../api/status-error.ts';
-import { notSupported, required } from '../../api/field-error.ts';
+import { invalid as invalidField, notSupported, required } from '../../api/field-error.ts';
 import { queryFlag } from '../request-info.ts';
 import type { ApiRequest } from '../request.ts';
 
@@ -16,6 +16,7 @@ export interface WriteOptions {
 }
 
 export const unreadable = 'ignoreStoreReadErrorWithClusterBreakingPotential';
+const notWithUnreadable = ['propagationPolicy', 'orphanDependents', 'gracePeriodSeconds', 'preconditions'];
 const fieldValidations: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
 
 /** `kind` names the options in errors: "CreateOptions". Throws Invalid. `isApplied`: a manager must be named. */
@@ -34,11 +35,7 @@ export function writeOptions(request: ApiRequest, kind: string, isApplied = fals
       message: 'Too long: may not be more than 128 bytes',
     });
   if (/\p{Cc}/u.test(fieldManager))
-    errors.push({
-      reason: 'FieldValueInvalid',
-      field: 'fieldManager',
-      message: `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
-    });
+    errors.push(invalidField('fieldManager', fieldManager, 'should only contain printable characters'));
   const fieldValidation = query.get('fieldValidation') ?? '';
   if (!fieldValidations.includes(fieldValidation))
     errors.push(notSupported('fieldValidation', fieldValidation, fieldValidations));
@@ -58,6 +55,8 @@ export interface DeleteChoices {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
+  /** Said in the old way (orphanDependents: false): a deletion that waits is answered with 202 then. */
+  readonly keepsNoOrphans: boolean;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
   /** Objects that cannot be read are to go unseen: of one object only. */
   readonly ignoresUnreadable: boolean;
@@ -70,18 +69,20 @@ export function deleteChoices(
 ): DeleteChoices {
   const errors: FieldError[] = [];
   const given = body ?? fromQuery(query);
-  const dryRun = Array.isArray(given['dryRun']) ? given['dryRun'] : [];
-  for (const value of dryRun) if (value !== 'All') errors.push(notSupported('dryRun', value, ['All']));
   const policy = given['propagationPolicy'];
   const orphan = given['orphanDependents'];
   if (policy !== undefined && orphan !== undefined)
-    errors.push({
-      reason: 'FieldValueInvalid',
-      field: 'propagationPolicy',
-      message: `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`,
-    });
+    errors.push(
+      invalidField('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
+    );
   if (policy !== undefined && policy !== 'Orphan' && policy !== 'Background' && policy !== 'Foreground')
     errors.push(notSupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']));
+  const dryRun = Array.isArray(given['dryRun']) ? (given['dryRun'] as unknown[]) : [];
+  if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
+  if (given[unreadable] === true)
+    for (const other of notWithUnreadable)
+      if (given[other] !== undefined)
+        errors.push(invalidField(unreadable, true, `cannot be set together with .${other}`));
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors);
   const grace = given['gracePeriodSeconds'];
   if (grace !== undefined && !Number.isInteger(grace)) throw badRequest('gracePeriodSeconds must be an integer');
@@ -94,6 +95,7 @@ export function deleteChoices(
         : orphan === true
           ? 'Orphan'
           : 'Background')) as DeleteChoices['propagationPolicy'],
+    keepsNoOrphans: orphan === false,
     preconditions: given['preconditions'] as DeleteChoices['preconditions'],
     ignoresUnreadable: given[unreadable] === true,
   };
@@ -117,6 +119,10 @@ function fromQuery(query: URLSearchParams): Record<string, unknown> {
   if (policy !== null) result['propagationPolicy'] = policy;
   if (queryFlag(query.get(unreadable))) result[unreadable] = true;
   const orphan = query.get('orphanDependents');
-  if (orphan !== null && orphan !== '') result['orphanDependents'] = orphan === 'true' || orphan === '1';
+  if (orphan !== null) result['orphanDependents'] = queryFlag(orphan);
+  const uid = query.get('uid') ?? '';
+  const resourceVersion = query.get('resourceVersion') ?? '';
+  if (uid !== '' || resourceVersion !== '')
+    result['preconditions'] = { ...(uid !== '' && { uid }), ...(resourceVersion !== '' && { resourceVersion }) };
   return result;
 }

@@ -27,7 +27,7 @@ export function objectKey(served: Served, namespace: string, name: string): stri
 /** The revision that a query names; undefined when it names none. */
 function revisionOf(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (!/^\d{1,15}$/.test(text))
+  if (!/^\d{1,30}$/.test(text) || BigInt(text) >= 1n << 64n)
     throw badRequest(
       `Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
     );
@@ -84,30 +84,32 @@ export function get(parts: Parts, request: ApiRequest, served: Served): ApiAnswe
   return fresh === undefined ? answer() : fresh.then(answer);
 }
 
-export function list(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+/** `paged`: taken part by part, whatever the query's limit. A version without a match is the exact one then, as it always was. */
+export function list(parts: Parts, request: ApiRequest, served: Served, paged = false): ApiAnswer | Promise<ApiAnswer> {
   return served.resource.conversion?.calls === true
-    ? listConverted(parts, request, served)
-    : listNow(parts, request, served);
+    ? listConverted(parts, request, served, paged)
+    : listNow(parts, request, served, paged);
 }
 
-function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
+function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boolean): ApiAnswer | Promise<ApiAnswer> {
   const { query } = request;
-  const limit = wholeNumber(query, 'limit');
+  const limit = Math.max(0, wholeNumber(query, 'limit'));
   wholeNumber(query, 'timeoutSeconds');
   const token = query.get('continue') ?? '';
-  const revision = revisionOf(query.get('resourceVersion'));
   const match = query.get('resourceVersionMatch') ?? '';
-  checkListOptions(query, revision, token);
+  checkListOptions(query, token);
+  const revision = revisionOf(query.get('resourceVersion'));
   const selection = selectionOf(request, served);
   const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
-  if (token !== '') return continued(parts, served, selection, token, limit).then(answer);
-  if (match === 'Exact') return atRevision(parts, served, selection, revision!, '', limit).then(answer);
+  // At version 0 the limit is ignored, also where a list goes on.
+  if (token !== '') return continued(parts, served, selection, token, revision === 0 ? 0 : limit).then(answer);
+  if (match === 'Exact' || (match === '' && (inParts || limit > 0) && revision !== undefined && revision > 0))
+    return atRevision(parts, served, selection, revision!, '', limit).then(answer);
   const collection = served.collection!;
   // At version 0 any state will do, and the limit is ignored (API concepts, "Semantics for list").
   if (revision === 0) return answer(fromCache(collection, selection, '', 0));
-  const now = (): ApiAnswer => answer(fromCache(collection, selection, '', Math.max(0, limit)));
-  // Pages of no particular version are asked of the store by upstream, which gives no hint.
-  if (revision !== undefined) return waitFor(parts, collection, revision, limit <= 0 || match !== '').then(now);
+  const now = (): ApiAnswer => answer(fromCache(collection, selection, '', limit));
+  if (revision !== undefined) return waitFor(parts, collection, revision).then(now);
   const fresh = parts.objects.fresh();
   if (fresh === undefined) {
     parts.reads?.waited(collection, 0);
@@ -121,12 +123,12 @@ function listNow(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
 }
 
 /** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
-async function listConverted(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+async function listConverted(parts: Parts, request: ApiRequest, served: Served, paged: boolean): Promise<ApiAnswer> {
   // What is wrong with the question is told before what is wrong with the answer.
   selectionOf(request, served);
   const all = [...served.collection!.cache.list({ type: 'all' })];
   await ready(served, all, whenListed(served, all));
-  const answer = await listNow(parts, request, served);
+  const answer = await listNow(parts, request, served, paged);
   // What was there in the past is to be converted, too.
   if (answer.type === 'list') await ready(served, answer.list.entries, whenListed(served, answer.list.entries));
   return answer;
@@ -136,20 +138,21 @@ async function listConverted(parts: Parts, request: ApiRequest, served: Served):
 export function checkListQuery(query: URLSearchParams): void {
   wholeNumber(query, 'limit');
   wholeNumber(query, 'timeoutSeconds');
-  const version = query.get('resourceVersion') ?? '';
-  checkListOptions(query, /^\d+$/.test(version) ? Number(version) : undefined, '');
+  checkListOptions(query, '');
 }
 
-function checkListOptions(query: URLSearchParams, revision: number | undefined, token: string): void {
+/** Before anything is asked of the version itself. */
+function checkListOptions(query: URLSearchParams, token: string): void {
+  const version = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
   const errors: FieldError[] = [];
   if (match !== '') {
-    if (revision === undefined)
+    if (version === '')
       errors.push(forbidden(matchField, `${matchField} is forbidden unless resourceVersion is provided`));
     if (token !== '') errors.push(forbidden(matchField, `${matchField} is forbidden when continue is provided`));
     if (match !== 'Exact' && match !== 'NotOlderThan')
       errors.push(notSupported(matchField, match, ['Exact', 'NotOlderThan', '']));
-    if (match === 'Exact' && revision === 0)
+    if (match === 'Exact' && version === '0')
       errors.push(forbidden(matchField, `${matchField} "exact" is forbidden for resourceVersion "0"`));
   }
   if (query.has('sendInitialEvents'))
@@ -159,7 +162,7 @@ function checkListOptions(query: URLSearchParams, revision: number | undefined, 
     parseSelectors(query);
     throw invalid(listOptions, '', errors);
   }
-  if (token !== '' && revision !== undefined && revision !== 0)
+  if (token !== '' && version !== '' && version !== '0')
     throw badRequest('specifying resource version is not allowed when using continue');
 }
 
@@ -229,7 +232,7 @@ async function atRevision(
   limit: number,
 ): Promise<ListAnswer> {
   const collection = served.collection!;
-  await waitFor(parts, collection, revision);
+  await waitFor(parts, collection, revision, false);
   const { scope, matches } = selection;
   if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
     const result = fromCache(collection, selection, after, limit);

@@ -87,10 +87,13 @@ function parsed<T>(parse: () => T): T {
   }
 }
 
-function fieldReader({ resource, collection }: Served, field: string): (entry: Entry) => string {
+function fieldReader({ resource, collection, custom }: Served, field: string): (entry: Entry) => string {
   if (field === 'metadata.name') return (entry) => entry.name;
   if (field === 'metadata.namespace' && resource.namespaced) return (entry) => entry.namespace;
-  const read = (resource.selectable ?? collection?.storage.selectable)?.[field];
+  const selectable = resource.selectable ?? collection?.storage.selectable;
+  // Built-in kinds that say nothing of their fields know that of a namespace, also where they have none.
+  if (field === 'metadata.namespace' && !custom && selectable === undefined) return () => '';
+  const read = selectable?.[field];
   if (read === undefined) throw badRequest(`field label not supported: ${field}`);
   const { conversion } = resource;
   if (conversion === undefined) return (entry) => read(entry.object);

@@ -76,7 +76,6 @@ export const cronJob = defineResource<CronJob>(cronJobs, {
       : []),
   ],
   // Accepted by mistake, as upstream does: no cron job has it.
-  selectable: { 'status.successful': () => '' },
   columns: [
     nameColumn,
     { name: 'Schedule', type: 'string', cell: ({ spec }) => spec.schedule },

@@ -154,10 +154,16 @@ export const eventsEvent = defineResource<modern.Event>(eventsV1Events, {
   },
   // Selectors see what is stored, by the names of this group.
   selectable: Object.fromEntries(
-    Object.entries(selectable).map(([field, read]) => [
-      field.replace('involvedObject.', 'regarding.').replace('reportingComponent', 'reportingController'),
-      (stored: Frozen<modern.Event>) => read(stored as unknown as Frozen<core.Event>),
-    ]),
+    Object.entries(selectable).flatMap(([field, read]) =>
+      field === 'source'
+        ? []
+        : [
+            [
+              field.replace('involvedObject.', 'regarding.').replace('reportingComponent', 'reportingController'),
+              (stored: Frozen<modern.Event>) => read(stored as unknown as Frozen<core.Event>),
+            ],
+          ],
+    ),
   ),
   judgesItself: true,
   columns: columns.map((column) => ({
