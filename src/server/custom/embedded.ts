@@ -2,7 +2,10 @@
 import { invalid, required } from '../../api/field-error.ts';
 import { dns1035Label, pathSegmentName } from '../../api/names.ts';
 import { validateObjectMeta } from '../../api/object-meta.ts';
-import type { FieldError } from '../../api/status-error.ts';
+import { decodeParsed } from '../../api/codec/decode.ts';
+import { schemaOfType } from '../../api/schema/builtin.ts';
+import type { ObjectSchema } from '../../api/schema/schema.ts';
+import { type FieldError, isStatusError } from '../../api/status-error.ts';
 import { isObject } from './structural.ts';
 import type { JsonObject } from './structural.ts';
 
@@ -13,7 +16,9 @@ export function judgeEmbedded(resource: JsonObject, place: string): FieldError[]
   for (const [name, value] of Object.entries(resource)) {
     const field = `${place}.${name}`;
     if (name === 'metadata') {
-      if (isObject(value)) errors.push(...judgeMetadata(value, field));
+      const unreadable = whyUnreadable(value);
+      if (unreadable !== undefined) errors.push(invalid(field, value, unreadable));
+      else if (isObject(value)) errors.push(...judgeMetadata(value, field));
       continue;
     }
     if (name !== 'apiVersion' && name !== 'kind') continue;
@@ -28,6 +33,22 @@ export function judgeEmbedded(resource: JsonObject, place: string): FieldError[]
     }
   }
   return errors;
+}
+
+/** Objects have been read before, a schema's defaults have not. */
+function whyUnreadable(metadata: unknown): string | undefined {
+  try {
+    decodeParsed(
+      schemaOfType('meta.v1.ObjectMeta') as ObjectSchema,
+      { value: metadata, problems: [], oddNumbers: false },
+      '',
+      '',
+    );
+    return undefined;
+  } catch (error) {
+    if (isStatusError(error, 'BadRequest')) return error.message;
+    throw error;
+  }
 }
 
 function judgeMetadata(metadata: JsonObject, place: string): FieldError[] {

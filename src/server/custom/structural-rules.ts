@@ -24,6 +24,7 @@ export function isUnsupported(schema: Props): boolean {
   if (schema.additionalItems !== undefined || schema.dependencies !== undefined || schema.$ref !== undefined)
     return true;
   if (schema.type === 'null' || Array.isArray(schema.items)) return true;
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;
   return schemasIn(schema).some(isUnsupported);
 }
 

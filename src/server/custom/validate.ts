@@ -180,7 +180,8 @@ function numberCheck(props: Props): Check | undefined {
       placeless(at, `Checked value must be of type integer with format ${format ?? ''} in ${dotted(at.place)}`);
     if (isFloat && !Number.isFinite(Math.fround(Number(value))))
       placeless(at, `Checked value must be of type number with format float in ${dotted(at.place)}`);
-    if (multipleOf !== undefined) multipleCheck(value, multipleOf, at);
+    // A factor that is none of the type's values counts as a fraction.
+    if (multipleOf !== undefined) multipleCheck(value, multipleOf, isPossible(multipleOf), at);
     if (maximum !== undefined && (props.exclusiveMaximum === true ? value >= maximum : value > maximum))
       add(at, (field) =>
         invalid(
@@ -201,8 +202,8 @@ function numberCheck(props: Props): Check | undefined {
 }
 
 /** Upstream takes the factor for whole numbers without its fraction: of 0.5 nothing is left, which is no factor. */
-function multipleCheck(value: number | bigint, multipleOf: number, at: Judging): void {
-  if (isInteger(value)) {
+function multipleCheck(value: number | bigint, multipleOf: number, isWithinType: boolean, at: Judging): void {
+  if (isWithinType && isInteger(value)) {
     const factor = BigInt(Math.trunc(multipleOf));
     if (factor <= 0n)
       add(at, (field) => invalid(field, 0, `factor MultipleOf declared for ${field} must be positive: ${factor}`));
