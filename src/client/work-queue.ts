@@ -35,7 +35,9 @@ interface Waiting<K> {
   readonly dueMs: number;
 }
 
-const durationBuckets = Array.from({ length: 10 }, (_, power) => 10 ** (power - 8));
+/** Multiplied one by one as upstream does, whose digits these are; what ** gives differs between versions of Node. */
+const durationBuckets = [1e-8];
+while (durationBuckets.length < 10) durationBuckets.push(durationBuckets.at(-1)! * 10);
 
 interface QueueMetrics {
   readonly depth: Gauge;

@@ -78,7 +78,10 @@ class Session implements SpdySession, StreamSession {
   #peerHasWindows = false;
   /** Bytes received for which the connection's window has not been opened again. */
   #unacknowledged = 0;
+  /** No further streams. */
   #closing = false;
+  /** We are the one who leaves, and have not said so yet. */
+  #mustSayGoodbye = false;
   #over = false;
 
   constructor(socket: Duplex, options: SpdySessionOptions) {
@@ -115,8 +118,17 @@ class Session implements SpdySession, StreamSession {
   close(): void {
     if (this.#closing || this.#over) return;
     this.#closing = true;
-    this.#socket.write(goAwayFrame(this.#lastPeerId));
+    this.#mustSayGoodbye = true;
+    this.#sayGoodbye();
     this.#endWhenIdle();
+  }
+
+  /** Go's peers read nothing behind a goAway: it comes after the last bytes of every stream. */
+  #sayGoodbye(): void {
+    if (!this.#mustSayGoodbye || this.#over) return;
+    for (const stream of this.#streams.values()) if (!stream.isSent) return;
+    this.#mustSayGoodbye = false;
+    this.#socket.write(goAwayFrame(this.#lastPeerId));
   }
 
   destroy(error?: Error): void {
@@ -269,6 +281,7 @@ class Session implements SpdySession, StreamSession {
 
   finish(stream: SpdyStream): void {
     if (!this.#over) this.#socket.write(dataHeader(stream.id, 0, true));
+    this.#sayGoodbye();
   }
 
   reset(stream: SpdyStream, code: number): void {
@@ -285,6 +298,7 @@ class Session implements SpdySession, StreamSession {
   forget(stream: SpdyStream): void {
     this.#consumed.delete(stream);
     if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id);
+    this.#sayGoodbye();
     this.#endWhenIdle();
   }
 }

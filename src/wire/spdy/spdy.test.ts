@@ -96,6 +96,32 @@ test('two sessions: many streams, large data both ways, half-closed ends', async
   assert.equal(await server.ended, undefined);
 });
 
+test('a session that closes says so behind the last bytes of its streams: Go reads no further', async (t) => {
+  const [a, b] = await socketPair(t);
+  const data = bytes(1_000_000);
+  const session = spdySession(b, {
+    role: 'server',
+    onStream: (stream) => {
+      stream.resume();
+      stream.end(data);
+      session.close();
+    },
+  });
+  a.write(synStreamFrame(1, new HeaderWriter().block({ streamtype: 'stdout' })));
+  const reader = new FrameReader();
+  const told: string[] = [];
+  let size = 0;
+  for await (const chunk of a)
+    for (const frame of reader.read(chunk as Buffer)) {
+      if (frame.type === 'data') size += frame.payload.length;
+      told.push(frame.type === 'data' && frame.fin ? 'end' : frame.type);
+      if (frame.type === 'goAway') a.write(dataHeader(1, 0, true));
+    }
+  assert.equal(size, data.length);
+  assert.deepEqual(told.slice(told.lastIndexOf('data') + 1), ['end', 'goAway']);
+  assert.equal(await session.ended, undefined);
+});
+
 for (const role of ['client', 'server'] as const)
   test(`another implementation as ${role}: headers, data beyond the windows, ends`, async (t) => {
     const [a, b] = await socketPair(t);

@@ -59,6 +59,11 @@ export class SpdyStream extends Duplex {
     this.#accept();
   }
 
+  /** Our side has ended, and its last bytes are with the socket. */
+  get isSent(): boolean {
+    return this.#localEnd;
+  }
+
   /** Bytes received that nobody has read. */
   get unread(): number {
     return this.readableLength;
