@@ -28,6 +28,9 @@ const files = paths
   .flatMap(testFiles)
   .filter((file) => wanted.length > 0 || !apart.some((place) => file.startsWith(place)));
 
+// Node would look for tests by itself, and find those of every worktree and package below.
+if (files.length === 0) throw new Error(`no tests in ${paths.join(', ')}`);
+
 /** A file that does not come to its end is a failure, not a run without end. */
 const longestMs = apart.some((place) => files.some((file) => file.startsWith(place))) ? 3_600_000 : 480_000;
 
