@@ -91,6 +91,11 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
   const apiVersion = `${spec.group}/${version.name}`;
   const judgeAll = (next: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): FieldError[] =>
     judgeObject(compile(), next as Frozen<Loose>, prev as Frozen<Loose> | undefined, version, names.kind);
+  /** Rules that were not run warn of nothing. */
+  const ruleWarnings = (next: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): string[] => {
+    const texts = compile().rules?.warnings(next, prev) ?? [];
+    return texts.length > 0 && judgeAll(next, prev).includes(unchecked) ? [] : texts;
+  };
   const resource: Resource = {
     group: spec.group,
     version: version.name,
@@ -119,10 +124,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     validateUpdateAlone: true,
     validateUpdate: judgeAll,
     anyFinalizer: true,
-    warnings: (object, prev) => [
-      ...(compile().rules?.warnings(object, prev) ?? []),
-      ...finalizerWarnings(object.metadata, prev?.metadata),
-    ],
+    warnings: (object, prev) => [...ruleWarnings(object, prev), ...finalizerWarnings(object.metadata, prev?.metadata)],
     ...(hasStatus && {
       subresources: {
         status: {
@@ -240,16 +242,17 @@ function judgeObject(
   if (rules === undefined) return errors;
   // That there is no name is told by who judges the metadata.
   const isNameless = !next.metadata.name && next.kind === kind;
-  if (isNameless || errors.some(({ reason }) => blocking.has(reason)))
-    errors.push({
-      reason: 'FieldValueInvalid',
-      field: '<nil>',
-      message:
-        'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
-    });
+  if (isNameless || errors.some(({ reason }) => blocking.has(reason))) errors.push(unchecked);
   else errors.push(...rules.judge(next, prev));
   return errors;
 }
+
+const unchecked: FieldError = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
 
 /** After these the rules are not run: they might stumble over what is wrong already. */
 const blocking: ReadonlySet<string> = new Set([
