@@ -1,6 +1,6 @@
 // Proves what the package brings along: every dependency whole by its digest, with a reason, a free licence, and no script that runs at install.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 interface Locked {
@@ -14,7 +14,10 @@ const read = (name: string): string => readFileSync(new URL(name, root), 'utf8')
 
 const { packages } = JSON.parse(read('package-lock.json')) as { packages: Readonly<Record<string, Locked>> };
 const locked = Object.entries(packages).filter(([path]) => path !== '');
-const manifest = JSON.parse(read('package.json')) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+const manifest = JSON.parse(read('package.json')) as Record<
+  'dependencies' | 'devDependencies',
+  Record<string, string>
+> & { readonly files: readonly string[] };
 
 const licences = new Set([
   'Apache-2.0',
@@ -50,6 +53,21 @@ test('versions are exact, and each dependency has its line in docs/dependencies.
     const told = name.startsWith('@peculiar/') ? '@peculiar/asn1-x509, -csr, -schema' : name;
     if (!name.startsWith('@types/')) assert.ok(isTold(reasons, told), `${name} is not in docs/dependencies.md`);
   }
+});
+
+test('what the documents of the package link to is in the package', () => {
+  const isPacked = (path: string): boolean =>
+    path === 'README.md' || manifest.files.some((part) => path === part || path.startsWith(`${part}/`));
+  let links = 0;
+  for (const name of ['README.md', ...manifest.files.filter((part) => part.endsWith('.md'))])
+    for (const [, target = ''] of read(name).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      links++;
+      const path = target.replace(/\/$/, '');
+      assert.ok(isPacked(path), `${name} links to ${target}, which is not in "files" of package.json`);
+      assert.ok(existsSync(new URL(path, root)), `${name} links to ${target}, which is not there`);
+    }
+  assert.ok(links > 5);
 });
 
 /** Tools of one maker may be named together. */
