@@ -162,11 +162,28 @@ class Http1Exchange implements HttpExchange {
     const response = this.#response;
     this.#begin(code, headers);
     response.flushHeaders();
+    let depth = 0;
+    let isEnded = false;
+    // Node 22 loses what was written when a corked answer ends: the end waits for the bytes.
+    const finish = (): void => {
+      if (isEnded && depth === 0) response.end();
+    };
     return {
-      write: (chunk) => (response.destroyed ? true : response.write(chunk)),
+      write: (chunk) => (response.destroyed || isEnded ? true : response.write(chunk)),
       onDrain: (call) => void response.on('drain', call),
-      together: (work) => together(response, work),
-      end: () => void response.end(),
+      together(work) {
+        depth++;
+        try {
+          together(response, work);
+        } finally {
+          depth--;
+          finish();
+        }
+      },
+      end() {
+        isEnded = true;
+        finish();
+      },
       destroy: () => void response.destroy(),
     };
   }
