@@ -41,7 +41,7 @@ function wholeNumber(query: URLSearchParams, name: string): number {
   return wholeNumberOf(text);
 }
 
-/** `hints`: who asks for what is to come is told when to ask again. */
+/** `hints`: who asks for what is to come is told when to ask again; upstream tells nobody who asks for a page of it. */
 async function waitFor(parts: Parts, collection: Collection, revision: number, hints = true): Promise<void> {
   if (collection.cache.revision >= revision) {
     parts.reads?.waited(collection, 0);
@@ -104,7 +104,7 @@ function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boo
   // At version 0 the limit is ignored, also where a list goes on.
   if (token !== '') return continued(parts, served, selection, token, revision === 0 ? 0 : limit).then(answer);
   if (match === 'Exact' || (match === '' && (inParts || limit > 0) && revision !== undefined && revision > 0))
-    return atRevision(parts, served, selection, revision!, '', limit).then(answer);
+    return atRevision(parts, served, selection, revision!, '', limit, match === 'Exact').then(answer);
   const collection = served.collection!;
   // At version 0 any state will do, and the limit is ignored (API concepts, "Semantics for list").
   if (revision === 0) return answer(fromCache(collection, selection, '', 0));
@@ -230,9 +230,10 @@ async function atRevision(
   revision: number,
   after: string,
   limit: number,
+  hints = false,
 ): Promise<ListAnswer> {
   const collection = served.collection!;
-  await waitFor(parts, collection, revision, false);
+  await waitFor(parts, collection, revision, hints);
   const { scope, matches } = selection;
   if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
     const result = fromCache(collection, selection, after, limit);
