@@ -10,6 +10,7 @@ import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { openEmbeddedStore } from '../store/embedded/embedded.ts';
 import { saveSnapshot } from '../store/snapshot.ts';
+import { commandFor, type Environment } from './places.ts';
 
 function home(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'k8ts-home-'));
@@ -93,4 +94,13 @@ test('what was restored under a name and never started is removed by reset; some
   assert.equal(refused.status, 1);
   assert.match(refused.stderr, /holds no cluster/);
   assert.ok(existsSync(join(other, 'store', 'photo.png')));
+});
+
+test('what to call next names the same cluster', () => {
+  const environment: Environment = { platform: 'linux', uid: 0, home: '/root', variables: {} };
+  assert.equal(commandFor('up', {}, environment), 'k8ts up');
+  assert.equal(commandFor('up', { name: 'two' }, environment), 'k8ts up --name two');
+  assert.equal(commandFor('down', { name: 'two', dataDir: 'here' }, environment), 'k8ts down --data-dir here');
+  const underNpm = { ...environment, variables: { npm_command: 'exec' } };
+  assert.equal(commandFor('reset', {}, underNpm), 'npx k8ts reset');
 });

@@ -47,3 +47,14 @@ export function kubeconfigPath(given: string | undefined, { home, variables }: E
 export function contextName(name: string): string {
   return name === 'k8ts' ? 'k8ts' : `k8ts-${name}`;
 }
+
+/** How the user calls a command of the same cluster: "k8ts up --name two". */
+export function commandFor(
+  command: string,
+  { name, dataDir }: { readonly name?: string; readonly dataDir?: string },
+  { variables }: Environment,
+): string {
+  const program = variables['npm_command'] === undefined ? 'k8ts' : 'npx k8ts';
+  const which = dataDir !== undefined ? ` --data-dir ${dataDir}` : name !== undefined ? ` --name ${name}` : '';
+  return `${program} ${command}${which}`;
+}

@@ -12,7 +12,7 @@ import type { SnapshotStatus } from '../../store/snapshot.ts';
 import { StoreCorrupt, StoreLocked, StoreUnavailable } from '../../store/store.ts';
 import type { Store } from '../../store/store.ts';
 import { readRecord, readRunning, replaceFile } from '../data-directory.ts';
-import { dataDirectoryOf, thisEnvironment } from '../places.ts';
+import { commandFor, dataDirectoryOf, thisEnvironment } from '../places.ts';
 import { saveFromRunning } from '../snapshot-socket.ts';
 import { UserError } from '../user-error.ts';
 
@@ -94,7 +94,10 @@ function storeDirectory(options: SnapshotOptions): string {
   if (cluster === undefined) return options.storeDir!;
   const running = readRunning(cluster);
   if (running !== undefined)
-    throw new UserError(`the cluster in ${cluster} runs (process ${running.pid})`, 'stop it with `k8ts down`');
+    throw new UserError(
+      `the cluster in ${cluster} runs (process ${running.pid})`,
+      `stop it with \`${commandFor('down', options, thisEnvironment())}\``,
+    );
   return join(cluster, 'store');
 }
 

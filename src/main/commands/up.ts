@@ -12,6 +12,7 @@ import { checkConfig, type ClusterConfig, type NodeKind, readConfigFile } from '
 import { type DataDirectory, openDataDirectory, replaceFile } from '../data-directory.ts';
 import { provideHostTools } from '../host-packages.ts';
 import {
+  commandFor,
   contextName,
   dataDirectoryOf,
   type Environment,
@@ -165,11 +166,10 @@ function summary(
   context: string,
   kubeconfig: string,
   path: string,
-  { name, dataDir }: ClusterConfig,
+  config: ClusterConfig,
   environment: Environment,
 ): string {
-  const program = environment.variables['npm_command'] === undefined ? 'k8ts' : 'npx k8ts';
-  const which = dataDir !== undefined ? ` --data-dir ${dataDir}` : name !== undefined ? ` --name ${name}` : '';
+  const call = (command: string): string => commandFor(command, config, environment);
   const isUsual = kubeconfig === kubeconfigPath(undefined, environment);
   const kubectl = `kubectl ${isUsual ? '' : `--kubeconfig ${kubeconfig} `}--context ${context}`;
   const example = relative('.', examplePath());
@@ -180,9 +180,9 @@ function summary(
 
  Try it      ${kubectl} get nodes
              ${kubectl} apply -f ${example}
- Look at it  ${program} status${which}
- Stop it     Ctrl-C here, or ${program} down${which}
-             ${program} up${which} continues it, ${program} reset${which} removes it
+ Look at it  ${call('status')}
+ Stop it     Ctrl-C here, or ${call('down')}
+             ${call('up')} continues it, ${call('reset')} removes it
 `;
 }
 
