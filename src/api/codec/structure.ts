@@ -343,6 +343,8 @@ function alternativeDecoder(or: 'bool' | 'list' | 'strings', object: Schema, com
       throw new TypeMismatch(value, '[]string', at.path);
     }
     if (value instanceof NumberText) finite(value);
+    // Upstream reads neither a schema nor a list of them in anything else.
+    if (or !== 'bool' && (typeof value !== 'object' || value instanceof NumberText)) return undefined;
     return compiler.decoderOf(object)(value, at);
   };
 }

@@ -41,7 +41,7 @@ export function applyJsonPatch(object: unknown, operations: unknown): unknown {
 /** Null is an operation that says nothing, and does not apply. */
 function checkOperation(operation: unknown): void {
   if (operation === null) return;
-  if (typeof operation !== 'object' || Array.isArray(operation))
+  if (!isContainer(operation) || Array.isArray(operation))
     throw badRequest('an operation of a JSON patch must be an object');
   for (const member of ['op', 'path', 'from'] as const) {
     const value = (operation as Operation)[member];

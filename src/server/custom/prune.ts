@@ -86,7 +86,7 @@ function copy(value: unknown): unknown {
   return thaw(value as Frozen<unknown>);
 }
 
-/** Drops nulls where null is no value and there is no default; those in lists stay, to be refused. */
+/** Drops nulls where null is no value and there is no default; those in lists stay, to be refused, as do all that were applied. */
 export function dropNulls(value: unknown, schema: Structural, merged = false): void {
   if (Array.isArray(value)) {
     if (schema.items !== undefined) for (const item of value) dropNulls(item, schema.items, merged);
@@ -96,7 +96,7 @@ export function dropNulls(value: unknown, schema: Structural, merged = false): v
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    if (isRefusedNull(value[name], inner, merged) && inner.default === undefined) delete value[name];
+    if (!merged && isRefusedNull(value[name], inner, false) && inner.default === undefined) delete value[name];
     else dropNulls(value[name], inner, merged);
   }
 }

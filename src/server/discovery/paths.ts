@@ -52,9 +52,20 @@ export function discoveryPaths(what: Discoverable, address: () => string, remade
 function version(request: ApiRequest, catalog: Catalog, group: string, name: string): ApiAnswer | undefined {
   const any = catalog.all().find(({ resource }) => resource.group === group);
   const list = resourceList(catalog, group, name);
-  if (list !== undefined || any === undefined || any.custom) return found(request, list, any?.custom !== true);
+  if (any?.custom === true) return ofCustom(request, list);
+  if (list !== undefined || any === undefined) return found(request, list, true);
   request.form = formOr(request, plainOffer);
   throw noSuchResource();
+}
+
+/** Custom kinds are told of by a server of their own, upstream, which refuses forms without details. */
+function ofCustom(request: ApiRequest, list: object | undefined): ApiAnswer | undefined {
+  try {
+    return found(request, list);
+  } catch (error) {
+    if (!isStatusError(error, 'NotAcceptable')) throw error;
+    throw statusError('NotAcceptable', error.message);
+  }
 }
 
 /** What tells of all groups refuses forms in words of its own. */

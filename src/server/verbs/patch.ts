@@ -130,10 +130,14 @@ export async function readRun(
   const run = (current: Frozen<KubeObject>): KubeObject => {
     const patched = patchTo(current, body.value);
     if (typeof patched !== 'object' || patched === null || Array.isArray(patched))
-      throw badPatch('the patch leaves no object');
+      throw type === jsonType
+        ? statusError('Invalid', 'the patch leaves no object', {})
+        : badPatch('the patch leaves no object');
     // A strategic patch is of the kind at hand, whatever it says of that.
     const given = type === strategicType ? { ...patched, ...typeOf(kind) } : patched;
-    if (((given as KubeObject).apiVersion ?? '') === '') throw nameless(request);
+    const { apiVersion = '', kind: said = '' } = given as Partial<KubeObject>;
+    if (kind.decode !== undefined && said === '') throw badPatch("Object 'Kind' is missing in the outcome");
+    if (apiVersion === '') throw nameless(request);
     const decoded = decodePatched({ value: given, problems, oddNumbers: body.oddNumbers }, kind);
     if (decoded.inexact !== undefined) request.inexact = decoded.inexact;
     if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)

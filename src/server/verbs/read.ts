@@ -91,7 +91,15 @@ export function list(parts: Parts, request: ApiRequest, served: Served, paged = 
     : listNow(parts, request, served, paged);
 }
 
-function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boolean): ApiAnswer | Promise<ApiAnswer> {
+interface Question {
+  readonly limit: number;
+  readonly token: string;
+  readonly match: string;
+  readonly revision: number | undefined;
+  readonly selection: Selection;
+}
+
+function questionOf(request: ApiRequest, served: Served): Question {
   const { query } = request;
   const limit = Math.max(0, wholeNumber(query, 'limit'));
   wholeNumber(query, 'timeoutSeconds');
@@ -99,7 +107,11 @@ function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boo
   const match = query.get('resourceVersionMatch') ?? '';
   checkListOptions(query, token);
   const revision = revisionOf(query.get('resourceVersion'));
-  const selection = selectionOf(request, served);
+  return { limit, token, match, revision, selection: selectionOf(request, served) };
+}
+
+function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boolean): ApiAnswer | Promise<ApiAnswer> {
+  const { limit, token, match, revision, selection } = questionOf(request, served);
   const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
   // At version 0 the limit is ignored, also where a list goes on.
   if (token !== '') return continued(parts, served, selection, token, revision === 0 ? 0 : limit).then(answer);
@@ -125,7 +137,7 @@ function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boo
 /** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
 async function listConverted(parts: Parts, request: ApiRequest, served: Served, paged: boolean): Promise<ApiAnswer> {
   // What is wrong with the question is told before what is wrong with the answer.
-  selectionOf(request, served);
+  questionOf(request, served);
   const all = [...served.collection!.cache.list({ type: 'all' })];
   await ready(served, all, whenListed(served, all));
   const answer = await listNow(parts, request, served, paged);

@@ -156,6 +156,7 @@ async function written(request: ApiRequest, served: Served, isPatch: boolean): P
       const current = scaleOf(served, entry.object, true);
       const wanted = run(freeze(current) as unknown as Frozen<KubeObject>);
       checkPlace(wanted, request, entry, served);
+      requireReplicas(wanted as Scale & KubeObject, entry, served, isPatch);
       const replicas = replicasOf(wanted as Scale & KubeObject);
       const object = thaw(entry.object) as KubeObject;
       setReplicas(object, served, replicas);
@@ -208,6 +209,13 @@ function checkPlace(wanted: KubeObject, request: ApiRequest, entry: Entry, serve
   checkVersion(metadata.resourceVersion ?? '', entry, served);
   const { group, plural } = served.resource;
   requireUid(metadata.uid, entry.object, { group, plural: `${plural}/scale` });
+}
+
+/** A patch that says nothing of replicas leaves them as they are, which is not at all where there are none. */
+function requireReplicas({ spec }: Scale & KubeObject, { object }: Entry, served: Served, isPatch: boolean): void {
+  const { specReplicas } = served.resource.scale ?? usual;
+  if (isPatch && served.custom && spec?.replicas === undefined && read(object, specReplicas) === undefined)
+    throw badRequest(`the spec replicas field ".${specReplicas}" cannot be empty`);
 }
 
 /** Throws Invalid for fewer than none. */
