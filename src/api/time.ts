@@ -1,4 +1,4 @@
-// Owns the text forms of time on the wire: Time (seconds), MicroTime (microseconds) and Duration. Reads no clock.
+// Owns the text forms of time on the wire: Time (seconds), MicroTime (microseconds) and Duration. And time zones' calendars. Reads no clock.
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -179,4 +179,18 @@ export function durationMs(text: string): number {
   const nanoseconds = parseDuration(text);
   if (nanoseconds === undefined) throw new Error(`not a duration: ${text}`);
   return Number(nanoseconds) / 1e6;
+}
+
+/** Tells what clocks and calendars of a time zone show, in digits. Throws RangeError for a zone that is not known. */
+export function digitsInZone(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
 }

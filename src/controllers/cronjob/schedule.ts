@@ -1,5 +1,5 @@
 // Owns when a cron schedule fires: five fields or a word, in a time zone. Texts are as validation lets them through. Pure.
-import { parseDuration } from '../../api/time.ts';
+import { parseDuration, digitsInZone } from '../../api/time.ts';
 
 export interface Schedule {
   /** The first time after `ms`; undefined when there is none within five years ("0 0 30 2 *"). */
@@ -119,19 +119,7 @@ function zoneClock(timeZone: string): {
   local(ms: number): Local;
   utc(year: number, month: number, day: number): number;
 } {
-  const format =
-    timeZone === 'UTC'
-      ? undefined
-      : new Intl.DateTimeFormat('en-US', {
-          timeZone,
-          hourCycle: 'h23',
-          year: 'numeric',
-          month: 'numeric',
-          day: 'numeric',
-          hour: 'numeric',
-          minute: 'numeric',
-          second: 'numeric',
-        });
+  const format = timeZone === 'UTC' ? undefined : digitsInZone(timeZone);
   const offsetAt = (ms: number): number => {
     if (!format) return 0;
     const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));

@@ -1,4 +1,5 @@
 // Owns CEL's accessors of timestamps and durations (language definition, "Abstract types").
+import { digitsInZone } from '../../time.ts';
 import { define, type Library, member } from '../functions.ts';
 import { duration, int, string, timestamp } from '../types.ts';
 import { type CelDuration, CelError, type CelTimestamp, type CelValue } from '../values.ts';
@@ -40,16 +41,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 function zoneFormat(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
+    format = digitsInZone(zone);
     // Names come from authors of expressions: there are some hundreds, and no more can be made up.
     formats.set(zone, format);
   }
