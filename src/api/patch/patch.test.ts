@@ -290,3 +290,24 @@ test('JSON patch: a move is a copy and a removal; a test of what is there passes
     }),
   );
 });
+
+test('strategic directives that meet nothing, or something of another type', () => {
+  const object = { metadata: { finalizers: ['a.b/c'] }, spec: { volumes: [{ name: 'v', emptyDir: {} }] } };
+  const patched = (patch: unknown) => applyStrategicPatch(object, patch, pod) as typeof object;
+  // $retainKeys of an item that is new stays, for whoever decodes to complain about.
+  const added = { name: 'w', $retainKeys: ['name'], emptyDir: {} };
+  assert.deepEqual(patched({ spec: { volumes: [added] } }).spec.volumes[0], added);
+  // A merge key of null says nothing, and is for validation to refuse.
+  assert.deepEqual(patched({ spec: { volumes: [{ name: null, emptyDir: {} }] } }).spec.volumes[0], {
+    name: null,
+    emptyDir: {},
+  });
+  for (const patch of [
+    { metadata: { '$deleteFromPrimitiveList/finalizers': [1] } },
+    { spec: { '$setElementOrder/unknown': [] } },
+  ])
+    assert.throws(
+      () => patched(patch),
+      (error) => isStatusError(error, 'BadRequest'),
+    );
+});

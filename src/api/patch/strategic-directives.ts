@@ -23,7 +23,10 @@ export function checkRetainKeys(keep: unknown, patch: JsonMap): ReadonlySet<unkn
   return kept;
 }
 
-/** What a patch adds where there was nothing: no nulls, no directives; a map that has $patch is dropped (undefined). */
+/**
+ * What a patch adds where there was nothing: no nulls, no directives; a map that has $patch is dropped (undefined).
+ * $retainKeys has nothing to do there and stays as an unknown field, as upstream leaves it.
+ */
 export function withoutDirectives(value: unknown, depth: number): unknown {
   checkDepth(depth);
   if (Array.isArray(value))
@@ -32,7 +35,7 @@ export function withoutDirectives(value: unknown, depth: number): unknown {
   if (Object.hasOwn(value, directive)) return undefined;
   const result: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
-    if (value[name] === null || isDirective(name)) continue;
+    if (value[name] === null || (isDirective(name) && name !== retainKeys)) continue;
     const kept = withoutDirectives(value[name], depth + 1);
     if (kept !== undefined) setOwn(result, name, kept);
   }

@@ -40,7 +40,9 @@ export function mergeObjectLists(
     if (at !== undefined) base[at] = merge(base[at]!, item);
     else {
       places.set(key, base.length);
-      base.push(withoutDirectives(item, 0) as JsonMap);
+      const added = withoutDirectives(item, 0) as JsonMap;
+      // A key of null is one that says nothing, for validation to refuse.
+      base.push(item[mergeKey] === null ? { ...added, [mergeKey]: null } : added);
     }
   }
   return ordered.arrange(base, additions, was, mergeKey);

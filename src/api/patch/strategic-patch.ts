@@ -115,6 +115,8 @@ function isObjectList(was: readonly unknown[], wanted: readonly unknown[]): bool
 function mergeOrdered(draft: Draft, name: string, patch: JsonMap, schema: Schema, depth: number): void {
   const order = patch[orderPrefix + name];
   if (!Array.isArray(order)) throw badRequest(`${orderPrefix}${name} must be a list`);
+  if (schema.type === 'object' && valueSchema(schema, name) === undefined)
+    throw badRequest(`${orderPrefix}${name} names no field`);
   const was = draft.get(name);
   const wanted = Object.hasOwn(patch, name) ? patch[name] : undefined;
   if (wanted === null) return draft.remove(name);
@@ -136,6 +138,8 @@ function deleteFromList(draft: Draft, name: string, unwanted: unknown): void {
   if (unwanted === null) return draft.remove(name);
   const was = draft.get(name);
   if (!Array.isArray(was) || !Array.isArray(unwanted)) return;
+  const types = new Set([...(was as unknown[]), ...(unwanted as unknown[])].map((item) => typeof item));
+  if (types.size > 1) throw badRequest(`${deletePrefix}${name} names items of another type`);
   const texts = new Set((unwanted as unknown[]).map((item) => writeJson(item)));
   draft.set(
     name,

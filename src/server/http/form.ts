@@ -170,7 +170,7 @@ function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 
     }
     if (as === undefined) return { media, asVersion: 'v1', pretty: indented };
     wrong = 'transformation';
-    const version = parameters.get('v') ?? 'v1';
+    const version = parameters.get('v');
     if (as === 'Table' && media === 'protobuf') continue;
     if (!offer.as || parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) continue;
     if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList')
