@@ -102,7 +102,9 @@ export function nodeAuthorizer(catalog: Catalog, rules: readonly RuleTest[]): Au
   followCache(catalog.cache('', 'pods'), needs);
 
   function related(node: string, { resource, namespace, name }: Attributes): Opinion {
-    if (name === '') return no(`node '${node}' can only read resources of this type by name`);
+    if (namespace === '' && (resource === 'secrets' || resource === 'configmaps'))
+      return no('can only read namespaced object of this type');
+    if (name === '') return no('No Object name found');
     return needs.has(node, `${resource} ${namespace === '' ? '' : `${namespace}/`}${name}`)
       ? 'allow'
       : no(`no relationship found between node '${node}' and this object`);
@@ -139,9 +141,7 @@ export function nodeAuthorizer(catalog: Catalog, rules: readonly RuleTest[]): Au
     const wanted = fieldSelector?.some(
       ({ field, operator, value }) => field === 'spec.nodeName' && operator === '=' && value === node,
     );
-    return wanted === true
-      ? 'allow'
-      : no(`can only list/watch pods with spec.nodeName field selector of node '${node}'`);
+    return wanted === true ? 'allow' : no('can only list/watch pods with spec.nodeName field selector');
   }
 
   function slices(node: string, attributes: Attributes): Opinion {
