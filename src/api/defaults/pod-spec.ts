@@ -132,8 +132,13 @@ function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
 }
 
 const maxImageName = 255;
-const imageName =
-  /^(?:[A-Za-z0-9.-]+(?::\d+)?\/|\[[0-9a-fA-F:]+\](?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*(?::(\w[\w.-]{0,127}))?(?:@([A-Za-z][\w+.-]*:[0-9a-fA-F]{32,}))?$/;
+const domainLabel = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
+const pathPart = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
+/** The grammar of references to images (github.com/distribution/reference): tag and digest are captured. */
+const imageName = new RegExp(
+  `^(?:${domainLabel}(?:\\.${domainLabel})*(?::\\d+)?/|\\[[0-9a-fA-F:]+\\](?::\\d+)?/)?${pathPart}(?:/${pathPart})*` +
+    '(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][\\w+.-]*:[0-9a-fA-F]{32,}))?$',
+);
 
 function applyProbeDefaults(probe: Probe): void {
   probe.timeoutSeconds ||= 1;

@@ -45,6 +45,8 @@ function validateMutation(
     problems.invalid(`${path}.${other}`, mutation[other], `must not be specified when patchType is ${patchType}`);
 }
 
+const changing: ReadonlySet<string> = new Set(['CREATE', 'UPDATE', 'CONNECT', '*']);
+
 function validateConstraints(problems: Problems, { spec }: Policy): void {
   const match = spec?.matchConstraints;
   const path = 'spec.matchConstraints';
@@ -54,7 +56,7 @@ function validateConstraints(problems: Problems, { spec }: Policy): void {
   if (rules.length === 0) problems.required(`${path}.resourceRules`);
   // What is deleted cannot be changed. Upstream tells no index here.
   for (const { operations } of rules)
-    if (operations?.includes('DELETE'))
+    if (operations?.some((operation) => !changing.has(operation)))
       problems.notSupported(`${path}.resourceRules.operations`, operations, ['CREATE', 'UPDATE', 'CONNECT']);
 }
 
