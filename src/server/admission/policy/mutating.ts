@@ -1,4 +1,5 @@
 // Owns MutatingAdmissionPolicy: policies in CEL that change what is written, by merging a configuration or by a JSON patch.
+import { writeJson } from '../../../api/codec/json-write.ts';
 import type { MutatingAdmissionPolicy, Mutation } from '../../../api/generated/admissionregistration.v1.ts';
 import { mergeApplied } from '../../../api/apply/merge.ts';
 import { checkApplied } from '../../../api/apply/check.ts';
@@ -178,7 +179,7 @@ export function mutatingAdmissionPolicy(
       }
       const mayBeWanted = program.reinvoked && !reinvocation.isSecond;
       // A policy that changes the object sees it again, too: upstream asks for the second round after noting the policy.
-      const before = mayBeWanted ? JSON.stringify(request.object) : '';
+      const before = mayBeWanted ? writeJson(request.object) : '';
       for (const param of params) {
         const startMs = checks?.now() ?? 0;
         try {
