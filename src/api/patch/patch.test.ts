@@ -311,3 +311,15 @@ test('strategic directives that meet nothing, or something of another type', () 
       (error) => isStatusError(error, 'BadRequest'),
     );
 });
+
+test('directives that are whole numbers of 64 bits are refused as others are', () => {
+  const schema = schemaOf('apps/v1', 'Deployment')!;
+  for (const patch of [
+    { $patch: 2n ** 60n },
+    { spec: { template: { spec: { containers: [{ name: 'c', $patch: 2n ** 60n }] } } } },
+  ])
+    assert.throws(
+      () => applyStrategicPatch({ spec: { template: { spec: { containers: [{ name: 'c' }] } } } }, patch, schema),
+      (error) => isStatusError(error, 'BadRequest'),
+    );
+});

@@ -29,7 +29,7 @@ export function mergeObjectLists(
     if (asked === undefined) additions.push(item);
     else if (asked === 'delete') deleted.add(requiredKey(item, mergeKey));
     else if (asked === 'replace') replace = true;
-    else throw badRequest(`unknown patch type: ${JSON.stringify(asked)}`);
+    else throw badRequest(`unknown patch type: ${writeJson(asked)}`);
   }
   if (replace) return additions;
   const base = deleted.size === 0 ? [...was] : was.filter((item) => !deleted.has(keyOf(item, mergeKey)));

@@ -53,7 +53,7 @@ export function mergeMaps(original: JsonMap, patch: JsonMap, schema: Schema, dep
 /** `replace` takes the patch over unread, as upstream does. */
 function replaced(patch: JsonMap, asked: unknown): JsonMap {
   if (asked === 'delete') return {};
-  if (asked !== 'replace') throw badRequest(`unknown patch type: ${JSON.stringify(asked)}`);
+  if (asked !== 'replace') throw badRequest(`unknown patch type: ${writeJson(asked)}`);
   const { [directive]: _, ...rest } = patch;
   return rest;
 }

@@ -150,7 +150,7 @@ function responseOf(
   const { response } = answer;
   if (!isObject(response)) throw failed('no response provided');
   if (version === 'v1' && response['uid'] !== uid)
-    throw failed(`expected response.uid="${uid}", got ${JSON.stringify(response['uid'] ?? '')}`);
+    throw failed(`expected response.uid="${uid}", got ${writeJson(response['uid'] ?? '')}`);
   const result = isObject(response['result']) ? response['result'] : {};
   if (result['status'] !== 'Success') {
     const { message } = result;
