@@ -77,6 +77,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly sibling?: (apiVersion: string) => Resource | undefined;
   /** Called before a write: kinds whose rules are large load them when they are first needed. */
   readonly load?: () => Promise<void>;
+  /** Why a client's object cannot be read, for fields that upstream keeps in another form than they are sent in. Built-in kinds only. */
+  readonly unreadable?: (obj: T) => string | undefined;
   /** Fills what depends on other fields or is not in the schema; runs on every decoded object, also on reads of old data. */
   applyDefaults?(obj: T, nowMs: number): void;
   /** Clears what a client may not set (status, …) and sets what the server owns. Generation is 1 where the kind has one. */

@@ -85,7 +85,8 @@ export function validateEphemeralContainers(problems: Problems, path: string, se
     if (container.targetContainerName && !others.has(container.targetContainerName))
       problems.notFound(`${here}.targetContainerName`, container.targetContainerName);
     for (const field of forbiddenForEphemeral) {
-      if (isSet(container[field])) problems.forbidden(`${here}.${field}`, 'cannot be set for an Ephemeral Container');
+      if (isSet(field, container[field]))
+        problems.forbidden(`${here}.${field}`, 'cannot be set for an Ephemeral Container');
     }
     container.volumeMounts?.forEach((mount, i) => {
       for (const field of ['subPath', 'subPathExpr'] as const)
@@ -95,10 +96,10 @@ export function validateEphemeralContainers(problems: Problems, path: string, se
   });
 }
 
-function isSet(value: unknown): boolean {
+/** Resources are no pointer upstream: empty ones are as good as none. Empty lists, though, are told of. */
+function isSet(field: keyof EphemeralContainer, value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false;
-  if (Array.isArray(value)) return value.length > 0;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
+  return field !== 'resources' || Object.keys(value).length > 0;
 }
 
 function validateCommon(
@@ -115,7 +116,7 @@ function validateCommon(
     'File',
   ]);
   if (container.ports) validatePorts(problems, `${path}.ports`, container.ports);
-  if (container.env) validateEnv(problems, `${path}.env`, container.env, setting.volumes);
+  if (container.env) validateEnv(problems, `${path}.env`, container.env);
   if (container.envFrom) validateEnvFrom(problems, `${path}.envFrom`, container.envFrom);
   if (container.volumeMounts) validateMounts(problems, `${path}.volumeMounts`, container, setting.volumes);
   if (container.volumeDevices) validateDevices(problems, `${path}.volumeDevices`, container, setting.volumes);
@@ -197,10 +198,10 @@ function validateRestart(
     const here = `${rules}[${at}]`;
     problems.oneOf(`${here}.action`, rule.action, ['Restart', 'RestartAllContainers']);
     if (rule.exitCodes === undefined) return problems.required(`${here}.exitCodes`, 'must be specified');
-    const { operator, values = [] } = rule.exitCodes;
-    problems.oneOf(`${here}.exitCodes.operator`, operator, ['In', 'NotIn']);
-    if (values.length === 0) problems.required(`${here}.exitCodes.values`);
-    else if (values.length > 255) problems.tooMany(`${here}.exitCodes.values`, values.length, 255);
+    const { operator = '', values = [] } = rule.exitCodes;
+    problems.optionalOneOf(`${here}.exitCodes.operator`, operator, ['In', 'NotIn']);
+    // None is accepted, though it matches nothing or everything.
+    if (values.length > 255) problems.tooMany(`${here}.exitCodes.values`, values.length, 255);
   });
 }
 

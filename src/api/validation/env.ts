@@ -2,21 +2,16 @@
 import type { EnvFromSource, EnvVar, EnvVarSource } from '../generated/core.v1.ts';
 import type { Frozen } from '../meta.ts';
 import { envFieldPaths, validateFieldRef, validateResourceFieldRef } from './downward.ts';
-import { dataKey, envName, subdomainName } from '../names.ts';
-import { validateLocalPath } from './paths.ts';
+import { dataKey, dnsLabel, envName, subdomainName } from '../names.ts';
+import { validateNoBacksteps } from './paths.ts';
 import type { Problems } from './problems.ts';
 
-export function validateEnv(
-  problems: Problems,
-  path: string,
-  env: Frozen<EnvVar[]> | undefined,
-  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
-): void {
+export function validateEnv(problems: Problems, path: string, env: Frozen<EnvVar[]> | undefined): void {
   env?.forEach((variable, at) => {
     const here = `${path}[${at}]`;
     if (!variable.name) problems.required(`${here}.name`);
     else problems.each(`${here}.name`, variable.name, envName(variable.name));
-    if (variable.valueFrom) validateValueFrom(problems, `${here}.valueFrom`, variable, variable.valueFrom, volumes);
+    if (variable.valueFrom) validateValueFrom(problems, `${here}.valueFrom`, variable, variable.valueFrom);
   });
 }
 
@@ -25,7 +20,6 @@ function validateValueFrom(
   path: string,
   variable: Frozen<EnvVar>,
   from: Frozen<EnvVarSource>,
-  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
 ): void {
   let sources = 0;
   if (from.fieldRef) {
@@ -46,7 +40,7 @@ function validateValueFrom(
   }
   if (from.fileKeyRef) {
     sources++;
-    validateFileKeyRef(problems, `${path}.fileKeyRef`, from.fileKeyRef, volumes);
+    validateFileKeyRef(problems, `${path}.fileKeyRef`, from.fileKeyRef);
   }
   if (sources === 0) problems.invalid(path, '', 'must specify one source');
   else if (variable.value) problems.invalid(path, '', 'may not be specified when `value` is not empty');
@@ -63,16 +57,29 @@ function validateFileKeyRef(
   problems: Problems,
   path: string,
   ref: NonNullable<Frozen<EnvVarSource>['fileKeyRef']>,
-  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
 ): void {
   if (!ref.key) problems.required(`${path}.key`);
   else problems.each(`${path}.key`, ref.key, envName(ref.key));
   if (!ref.volumeName) problems.required(`${path}.volumeName`);
-  else if (!volumes.has(ref.volumeName)) problems.notFound(`${path}.volumeName`, ref.volumeName);
-  else if (volumes.get(ref.volumeName)?.emptyDir === undefined)
-    problems.invalid(`${path}.volumeName`, ref.volumeName, 'must be an emptyDir volume');
+  else problems.each(`${path}.volumeName`, ref.volumeName, dnsLabel(ref.volumeName));
   if (!ref.path) problems.required(`${path}.path`);
-  else validateLocalPath(problems, `${path}.path`, ref.path);
+  else validateNoBacksteps(problems, `${path}.path`, ref.path);
+}
+
+/** Files of variables lie in emptyDir volumes of the same pod. Upstream looks at that after all else. */
+export function validateFileKeyVolumes(
+  problems: Problems,
+  path: string,
+  env: Frozen<EnvVar[]> | undefined,
+  volumes: ReadonlyMap<string, Frozen<{ emptyDir?: unknown }>>,
+): void {
+  env?.forEach(({ valueFrom }, at) => {
+    const name = valueFrom?.fileKeyRef && (valueFrom.fileKeyRef.volumeName ?? '');
+    if (name === undefined) return;
+    const here = `${path}[${at}].valueFrom.fileKeyRef.volumeName`;
+    if (!volumes.has(name)) problems.notFound(here, name);
+    else if (volumes.get(name)?.emptyDir === undefined) problems.invalid(here, name, 'must be an emptyDir volume');
+  });
 }
 
 export function validateEnvFrom(problems: Problems, path: string, sources: Frozen<EnvFromSource[]> | undefined): void {

@@ -24,6 +24,14 @@ export function validateAnnotations(problems: Problems, path: string, annotation
   if (bytes > maxAnnotationsBytes) problems.tooLong(path, maxAnnotationsBytes);
 }
 
+/** What users tell signers of certificates: as annotations, each key with its owner's domain. */
+export function validateUserAnnotations(problems: Problems, path: string, annotations: Strings | undefined): void {
+  validateAnnotations(problems, path, annotations);
+  for (const key in annotations)
+    if (!key.includes('/') && qualifiedName(key.toLowerCase()).length === 0)
+      problems.invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")');
+}
+
 export function validateLabelSelector(
   problems: Problems,
   path: string,

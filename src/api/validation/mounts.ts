@@ -80,6 +80,8 @@ export function validateDevices(
   volumes: Volumes,
 ): void {
   const mounts = container.volumeMounts ?? [];
+  // By name: of several mounts of a volume the last counts, as upstream.
+  const mountPaths = new Set(new Map(mounts.map(({ name, mountPath }) => [name, mountPath])).values());
   const names = new Set<string>();
   const paths = new Set<string>();
   container.volumeDevices?.forEach(({ name = '', devicePath = '' }, at) => {
@@ -97,7 +99,7 @@ export function validateDevices(
     else paths.add(devicePath);
     if (mounts.some((mount) => mount.name === name))
       problems.invalid(`${here}.name`, name, 'must not already exist in volumeMounts');
-    if (mounts.some(({ mountPath }) => mountPath === devicePath))
+    if (mountPaths.has(devicePath))
       problems.invalid(`${here}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts');
     if (name !== '') names.add(name);
   });

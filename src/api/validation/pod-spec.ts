@@ -8,9 +8,10 @@ import {
   validateInitContainers,
 } from './containers.ts';
 import { dnsLabel, dnsSubdomain, dnsSubdomainWithUnderscore, subdomainName } from '../names.ts';
+import { validateFileKeyVolumes } from './env.ts';
 import { ipAddress } from './formats.ts';
 import { validateLabels } from './labels.ts';
-import { validateHostProcesses, validateOperatingSystem } from './operating-system.ts';
+import { containersOf, validateHostProcesses, validateOperatingSystem } from './operating-system.ts';
 import type { Problems } from './problems.ts';
 import { validateContainerResources, validatePodLevelResources } from './resources.ts';
 import {
@@ -42,7 +43,7 @@ export function validatePodSpec(
   validateContainers(problems, `${path}.containers`, setting);
   validateInitContainers(problems, `${path}.initContainers`, setting);
   validateEphemeralContainers(problems, `${path}.ephemeralContainers`, setting);
-  validatePodLevelResources(problems, `${path}.resources`, spec);
+  validatePodLevelResources(problems, `${path}.resources`, spec, setting.claimNames);
   validateHostNetworkPorts(problems, `${path}.containers`, spec, setting.isPod);
   problems.oneOf(`${path}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']);
   problems.oneOf(`${path}.dnsPolicy`, spec.dnsPolicy, ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']);
@@ -55,8 +56,10 @@ export function validatePodSpec(
   validateTopologySpread(problems, `${path}.topologySpreadConstraints`, spec.topologySpreadConstraints);
   validateHostProcesses(problems, path, spec);
   validateHostUsers(problems, path, spec);
+  validateHostnameOverride(problems, path, spec);
   validateNamesAndLimits(problems, path, spec);
   validateOperatingSystem(problems, path, spec);
+  for (const [here, { env }] of containersOf(path, spec)) validateFileKeyVolumes(problems, `${here}.env`, env, volumes);
 }
 
 function validateNamesAndLimits(problems: Problems, path: string, spec: Frozen<PodSpec>): void {
@@ -79,7 +82,6 @@ function validateNamesAndLimits(problems: Problems, path: string, spec: Frozen<P
     problems.oneOf(`${path}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']);
   if (spec.overhead !== undefined)
     validateContainerResources(problems, `${path}.overhead`, { limits: spec.overhead }, new Set());
-  validateHostnameOverride(problems, path, spec);
 }
 
 const maxHostnameLength = 64;
@@ -88,10 +90,10 @@ function validateHostnameOverride(problems: Problems, path: string, spec: Frozen
   const name = spec.hostnameOverride;
   if (name === undefined) return;
   const field = `${path}.hostnameOverride`;
-  if (name.length > maxHostnameLength) problems.tooLong(field, maxHostnameLength);
-  problems.each(field, name, dnsSubdomain(name));
   if (spec.setHostnameAsFQDN) problems.forbidden(field, 'may not be specified when setHostnameAsFQDN is true');
   if (spec.hostNetwork) problems.forbidden(field, 'may not be specified when hostNetwork is true');
+  if (name.length > maxHostnameLength) problems.tooLong(field, maxHostnameLength);
+  problems.each(field, name, dnsSubdomain(name));
 }
 
 /** In the host's network a container's port is the host's; templates may leave the host port open. */

@@ -11,7 +11,7 @@ import type {
 import type { Frozen } from '../meta.ts';
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from './downward.ts';
 import { dnsSubdomain } from '../names.ts';
-import { validateLabelSelector } from './labels.ts';
+import { validateLabelSelector, validateUserAnnotations } from './labels.ts';
 import { validateLocalPath } from './paths.ts';
 import type { Problems } from './problems.ts';
 import { validateSignerName } from './signer-name.ts';
@@ -85,7 +85,7 @@ function validateSource(
   }
   if (source.serviceAccountToken) validateToken(problems, volume, path, source.serviceAccountToken);
   if (source.clusterTrustBundle)
-    validateTrustBundle(problems, `${path}.clusterTrustBundlePEM`, source.clusterTrustBundle, claim);
+    validateTrustBundle(problems, `${path}.clusterTrustBundle`, source.clusterTrustBundle, claim);
   if (source.podCertificate) validateCertificate(problems, `${path}.podCertificate`, source.podCertificate, claim);
 }
 
@@ -132,11 +132,16 @@ function validateTrustBundle(
 
 /** "name", or "signer.example:path:name" for bundles of a signer. */
 function trustBundleName(name: string): readonly string[] {
-  return dnsSubdomain(name.slice(name.lastIndexOf(':') + 1));
+  const colon = name.lastIndexOf(':');
+  const signer = name.slice(0, Math.max(colon, 0));
+  if (colon === 0) return ['ClusterTrustBundle without signer name must not have ":" in its name'];
+  return signer.includes('/')
+    ? [`ClusterTrustBundle for signerName ${signer} must be named with prefix ${signer.replaceAll('/', ':')}:`]
+    : dnsSubdomain(name.slice(colon + 1));
 }
 
 const keyTypes = ['ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519', 'RSA3072', 'RSA4096'];
-const longestCertificateSeconds = 91 * 24 * 3600;
+const daySeconds = 24 * 3600;
 
 function validateCertificate(
   problems: Problems,
@@ -147,9 +152,11 @@ function validateCertificate(
   const { signerName = '', keyType = '', maxExpirationSeconds: seconds } = certificate;
   if (signerName === '') problems.required(`${path}.signerName`);
   else validateSignerName(problems, `${path}.signerName`, signerName);
+  validateUserAnnotations(problems, `${path}.userAnnotations`, certificate.userAnnotations);
   if (!keyTypes.includes(keyType)) problems.notSupported(`${path}.keyType`, keyType, keyTypes);
-  if (seconds !== undefined && (seconds < 3600 || seconds > longestCertificateSeconds))
-    problems.invalid(`${path}.maxExpirationSeconds`, seconds, 'must be between 1 hour and 91 days');
+  const longest = signerName.startsWith('kubernetes.io/') ? daySeconds : 91 * daySeconds;
+  if (seconds !== undefined && (seconds < 3600 || seconds > longest))
+    problems.invalid(`${path}.maxExpirationSeconds`, seconds, `must be in the range [3600, ${longest}]`);
   let files = 0;
   for (const field of ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const) {
     const file = certificate[field];

@@ -7,6 +7,7 @@ import {
   isHugePages,
   isOvercommitAllowed,
   validateContainerResourceName,
+  validateResourceName,
   validateResourceQuantity,
 } from './resource-names.ts';
 
@@ -83,14 +84,24 @@ function validateClaims(
 }
 
 /** Requests and limits of the pod as a whole: they bound those of its containers. */
-export function validatePodLevelResources(problems: Problems, path: string, spec: Frozen<PodSpec>): void {
+export function validatePodLevelResources(
+  problems: Problems,
+  path: string,
+  spec: Frozen<PodSpec>,
+  claimNames: ReadonlySet<string>,
+): void {
   const resources = spec.resources;
   if (resources === undefined) return;
+  if (spec.os?.name === 'windows') return problems.forbidden(path, 'may not be set for a windows pod');
   if (resources.claims !== undefined && resources.claims.length > 0)
     problems.forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level');
   validateAmounts(problems, path, resources, (list, here, name) => {
-    if (!isCpuOrMemory(name) && !isHugePages(name)) list.notSupported(here, name, ['cpu', 'hugepages-', 'memory']);
+    const before = list.count;
+    validateResourceName(list, here, name);
+    if (list.count === before && !isCpuOrMemory(name) && !isHugePages(name))
+      list.notSupported(here, name, ['cpu', 'hugepages-', 'memory']);
   });
+  validateClaims(problems, `${path}.claims`, resources.claims, claimNames);
   for (const name in resources.requests) {
     const sum = totalRequests(spec, name);
     if (sum > nano(resources.requests[name]))

@@ -96,9 +96,9 @@ export function validateAtMost100Percent(problems: Problems, path: string, value
     problems.invalid(path, value, 'must not be greater than 100%');
 }
 
-/** 0 for what is no number. */
+/** Also of a text that is refused elsewhere: "3" is three. 0 for what is no number. */
 export const amountOf = (value: IntOrPercent): number =>
-  typeof value === 'number' ? value : /^\d+%$/.test(value ?? '') ? Number.parseInt(value!) : 0;
+  typeof value === 'number' ? value : /^(\d+%|[-+]?\d+)$/.test(value ?? '') ? Number.parseInt(value!) : 0;
 
 type Counts = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@ import { parseJson, plainValue } from '../../api/codec/json-parse.ts';
 import { parseYaml } from '../../api/codec/yaml.ts';
 import type { ParsedJson } from '../../api/codec/json-parse.ts';
 import { decodeProtobuf } from '../../api/codec/protobuf.ts';
-import { statusError } from '../../api/status-error.ts';
+import { badRequest, statusError } from '../../api/status-error.ts';
 import { apiVersionOf, parseApiVersion } from '../../api/meta.ts';
 import type { KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
@@ -22,7 +22,7 @@ export interface Decoded {
 }
 
 /** Names a kind that a body is expected to be. */
-export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode' | 'sibling'>;
+export type Expected = Pick<Resource, 'group' | 'version' | 'kind' | 'schema' | 'decode' | 'sibling' | 'unreadable'>;
 
 const readableTypes: readonly string[] = [
   'application/json',
@@ -80,6 +80,11 @@ export function decodeValue(given: ParsedJson, expected: Expected | undefined, m
   const { object, strict, inexact } = decodeParsed(schema, parsed, kind, parseApiVersion(apiVersion).version);
   object['kind'] = kind;
   object['apiVersion'] = apiVersion;
+  const wrong = isExpected ? expected.unreadable?.(object as unknown as KubeObject) : undefined;
+  if (wrong !== undefined)
+    throw badRequest(
+      `${kind} in version "${parseApiVersion(apiVersion).version}" cannot be handled as a ${kind}: ${wrong}`,
+    );
   // Said to be empty differs from unsaid here alone: it makes the server forget all field managers.
   const sent = (parsed.value as { metadata?: { managedFields?: unknown } | null } | undefined)?.metadata?.managedFields;
   const { metadata } = object as unknown as KubeObject;

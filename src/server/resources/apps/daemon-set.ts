@@ -20,8 +20,26 @@ import { ageColumn, mapText, nameColumn, selectorText, templateColumns } from '.
 import { templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
 
-/** Counts template changes; the API server keeps it, whatever clients write. */
+/** Counts template changes: a number, which clients may set when they create the set. Afterwards the API server keeps it. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
+
+/** Stored by other means, it may be any text: then it counts from nothing. */
+function generationOf({ metadata }: Frozen<DaemonSet>): bigint {
+  const text = metadata.annotations?.[templateGeneration] ?? '0';
+  return generationProblem(text) === undefined ? BigInt(text.replace(/^\+/, '')) : 0n;
+}
+
+function setGeneration(obj: DaemonSet, generation: bigint): void {
+  obj.metadata.annotations = { ...obj.metadata.annotations, [templateGeneration]: String(generation) };
+}
+
+/** As Go's strconv.ParseInt tells of it. */
+function generationProblem(text: string): string | undefined {
+  const told = (why: string): string => `strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`;
+  if (!/^[-+]?\d+$/.test(text)) return told('invalid syntax');
+  const number = BigInt(text.replace(/^\+/, ''));
+  return BigInt.asIntN(64, number) === number ? undefined : told('value out of range');
+}
 
 function validateUpdateStrategy(problems: Problems, path: string, strategy: Frozen<DaemonSetUpdateStrategy>): void {
   if (strategy.type === 'OnDelete') return;
@@ -30,11 +48,9 @@ function validateUpdateStrategy(problems: Problems, path: string, strategy: Froz
   const rolling = strategy.rollingUpdate;
   if (rolling === undefined) return problems.required(`${path}.rollingUpdate`);
   const { maxUnavailable, maxSurge } = rolling;
-  const fields = { maxUnavailable, maxSurge };
-  for (const [field, value] of Object.entries(fields)) {
-    validateIntOrPercent(problems, `${path}.rollingUpdate.${field}`, value);
-    validateAtMost100Percent(problems, `${path}.rollingUpdate.${field}`, value);
-  }
+  const fields = Object.entries({ maxUnavailable, maxSurge });
+  for (const check of [validateIntOrPercent, validateAtMost100Percent])
+    for (const [field, value] of fields) check(problems, `${path}.rollingUpdate.${field}`, value);
   const unavailable = amountOf(maxUnavailable);
   const surge = amountOf(maxSurge);
   if (unavailable !== 0 && surge !== 0)
@@ -61,6 +77,10 @@ const count = (value: number | undefined): number => value ?? 0;
 export const daemonSet = defineResource<DaemonSet>(daemonSets, {
   shortNames: ['ds'],
   categories: ['all'],
+  unreadable({ metadata }) {
+    const text = metadata?.annotations?.[templateGeneration];
+    return text === undefined ? undefined : generationProblem(text);
+  },
   applyDefaults(obj) {
     const spec = (obj.spec ??= {} as DaemonSet['spec']);
     const strategy = (spec.updateStrategy ??= {});
@@ -78,14 +98,13 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
   prepareForCreate(obj) {
     obj.status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
     obj.metadata.generation = 1;
-    obj.metadata.annotations = { ...obj.metadata.annotations, [templateGeneration]: '1' };
+    const given = generationOf(obj);
+    setGeneration(obj, given > 0n ? given : 1n);
   },
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
-    const before = Number(prev.metadata.annotations?.[templateGeneration] ?? 0);
     const templateChanged = !same(next.spec?.template, prev.spec?.template);
-    const after = templateChanged ? before + 1 : before;
-    next.metadata.annotations = { ...next.metadata.annotations, [templateGeneration]: String(after) };
+    setGeneration(next, generationOf(prev) + (templateChanged ? 1n : 0n));
     raiseGeneration(next, prev, templateChanged || !same(next.spec, prev.spec));
   },
   validate(obj) {
@@ -117,7 +136,10 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keepSpec(next, prev),
+      prepareForUpdate(next, prev) {
+        keepSpec(next, prev);
+        setGeneration(next, generationOf(prev));
+      },
       validateUpdate(next, prev) {
         const problems = new Problems();
         validateCounts(problems, 'status', next.status ?? {}, [

@@ -26,11 +26,14 @@ function applyDefaults(obj: StatefulSet): void {
   const spec = (obj.spec ??= {} as StatefulSet['spec']);
   spec.podManagementPolicy ||= 'OrderedReady';
   const strategy = (spec.updateStrategy ??= {});
-  strategy.type ||= 'RollingUpdate';
-  if (strategy.type === 'RollingUpdate') {
-    const rolling = (strategy.rollingUpdate ??= {});
-    rolling.partition ??= 0;
-    rolling.maxUnavailable ??= 1;
+  if (!strategy.type) {
+    strategy.type = 'RollingUpdate';
+    strategy.rollingUpdate ??= {};
+  }
+  // Who says the type says all of it: no numbers are made where none are told.
+  if (strategy.type === 'RollingUpdate' && strategy.rollingUpdate !== undefined) {
+    strategy.rollingUpdate.partition ??= 0;
+    strategy.rollingUpdate.maxUnavailable ??= 1;
   }
   const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
   retention.whenDeleted ||= 'Retain';

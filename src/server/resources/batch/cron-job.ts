@@ -21,12 +21,23 @@ function validateSpec(problems: Problems, spec: Frozen<CronJobSpec>): void {
     if (wrong !== undefined) problems.invalid('spec.schedule', spec.schedule, wrong);
   }
   problems.notNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
-  if (spec.timeZone !== undefined && !isTimeZone(spec.timeZone))
-    problems.invalid('spec.timeZone', spec.timeZone, 'unknown time zone');
+  if (spec.timeZone !== undefined) validateTimeZone(problems, 'spec.timeZone', spec.timeZone);
   problems.oneOf('spec.concurrencyPolicy', spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']);
   validateTemplate(problems, 'spec.jobTemplate.spec', spec.jobTemplate ?? {});
   problems.notNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
   problems.notNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+}
+
+/** The server's own zone is none, however it is written; written as it should be, it would be known. */
+function validateTimeZone(problems: Problems, path: string, zone: string): void {
+  if (zone === '') return problems.invalid(path, zone, 'timeZone must be nil or non-empty string');
+  if (zone.toLowerCase() === 'local')
+    problems.invalid(
+      path,
+      zone,
+      'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
+    );
+  if (zone !== 'Local' && !isTimeZone(zone)) problems.invalid(path, zone, `unknown time zone ${zone}`);
 }
 
 /** Selectors are generated for each job: templates may have none. */

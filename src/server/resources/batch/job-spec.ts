@@ -2,7 +2,7 @@
 import type { Job, JobSpec } from '../../../api/generated/batch.v1.ts';
 import type { PodTemplateSpec } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
-import { dnsSubdomain } from '../../../api/names.ts';
+import { validateDomainPrefixedPath } from '../../../api/validation/domain-path.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
@@ -59,13 +59,7 @@ function validateMaxFailed(problems: Problems, path: string, spec: Frozen<JobSpe
 
 /** "example.com/controller". */
 function validateManagedBy(problems: Problems, path: string, name: string): void {
-  const slash = name.indexOf('/');
-  if (slash < 0) problems.invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")');
-  else {
-    problems.each(path, name, dnsSubdomain(name.slice(0, slash)));
-    if (!/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(name.slice(slash + 1)))
-      problems.invalid(path, name, 'must have a path of URL characters after the domain');
-  }
+  validateDomainPrefixedPath(problems, path, name);
   if (name.length > maxManagedBy) problems.tooLong(path, maxManagedBy);
 }
 

@@ -5,7 +5,7 @@ import type { PodCertificateRequest, PodCertificateRequestStatus } from '../../.
 import { podCertificateRequests } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { subdomainName } from '../../../api/names.ts';
-import { validateAnnotations } from '../../../api/validation/labels.ts';
+import { validateUserAnnotations } from '../../../api/validation/labels.ts';
 import { certificateProblem, pemBlocks } from '../../../api/validation/pem.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
@@ -59,8 +59,8 @@ function validate(obj: Request): Problems {
     else if (uid.length > maxUid) problems.tooLong(`spec.${owner}UID`, maxUid);
   }
   validateExpiration(problems, obj);
+  validateUserAnnotations(problems, 'spec.unverifiedUserAnnotations', spec.unverifiedUserAnnotations);
   validateStub(problems, spec.stubPKCS10Request);
-  validateAnnotations(problems, 'spec.unverifiedUserAnnotations', spec.unverifiedUserAnnotations);
   return problems;
 }
 
