@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addressWarnings, canonicalAddress, canonicalCidr, cidrWarnings, isStrictSubset } from './addresses.ts';
+import { ipFamily } from './formats.ts';
 
 test('addresses have one canonical form', () => {
   const forms = {
@@ -15,6 +16,11 @@ test('addresses have one canonical form', () => {
   for (const [text, canonical] of Object.entries(forms)) assert.equal(canonicalAddress(text), canonical, text);
   assert.equal(canonicalCidr('2001:DB8::/32'), '2001:db8::/32');
   assert.equal(canonicalCidr('10.0.0.0'), undefined);
+});
+
+test('an address with a zone has no family: nothing counts its bits', () => {
+  const families = { '10.0.0.1': 'IPv4', 'fd00::1': 'IPv6', 'fe80::1%eth0': undefined, '1': undefined };
+  for (const [text, family] of Object.entries(families)) assert.equal(ipFamily(text), family, text);
 });
 
 test('subsets are smaller and of the same family', () => {

@@ -21,9 +21,10 @@ export const ipAddress = (value: string): readonly string[] =>
 
 export type IpFamily = 'IPv4' | 'IPv6';
 
+/** Addresses with a zone are none: objects are read elsewhere than where they are written. */
 export function ipFamily(value: string): IpFamily | undefined {
   if (isIPv4(value)) return 'IPv4';
-  return isIPv6(value) ? 'IPv6' : undefined;
+  return isIPv6(value) && !value.includes('%') ? 'IPv6' : undefined;
 }
 
 /** Strict: the prefix has no leading zeros and the bits beyond it are zero. */

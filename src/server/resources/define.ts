@@ -1,5 +1,6 @@
 // Owns what the files of kinds have in common: names from the generated reference, generations, keeping what a client may not write.
-import { same } from '../../api/validation/same.ts';
+import { schemaOf } from '../../api/schema/builtin.ts';
+import { sameAs } from '../../api/validation/same.ts';
 import type { Frozen, KubeObject, ResourceRef } from '../../api/meta.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import type { Resource } from '../resource.ts';
@@ -36,11 +37,17 @@ export function keep<T extends object, K extends keyof T>(next: T, prev: Frozen<
   }
 }
 
+/** Whether what is wanted has stayed, as upstream compares it. */
+export function sameSpec(next: Frozen<WithSpec>, prev: Frozen<WithSpec>): boolean {
+  const schema = schemaOf(next.apiVersion, next.kind)?.byName.get('spec')?.schema;
+  return sameAs(schema, next.spec, prev.spec);
+}
+
 /** Generation rises when what is wanted changes: the spec, unless `changed` says otherwise. */
 export function raiseGeneration<T extends WithSpec>(
   next: T,
   prev: Frozen<T>,
-  changed = !same(next.spec, (prev as WithSpec).spec),
+  changed = !sameSpec(next as Frozen<T>, prev),
 ): void {
   const generation = prev.metadata.generation ?? 0;
   const raised = changed ? generation + 1 : generation;

@@ -6,7 +6,8 @@ import type { Frozen } from '../../../api/meta.ts';
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import { Problems } from '../../../api/validation/problems.ts';
-import { same } from '../../../api/validation/same.ts';
+import { schemaOfType } from '../../../api/schema/builtin.ts';
+import { same, sameAs } from '../../../api/validation/same.ts';
 import {
   amountOf,
   validateAtMost100Percent,
@@ -18,7 +19,7 @@ import {
 } from '../../../api/validation/workload.ts';
 import { ageColumn, mapText, nameColumn, selectorText, templateColumns } from '../columns.ts';
 import { templateWarnings } from '../core/pod-warnings.ts';
-import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
+import { defineResource, keep, keepSpec, raiseGeneration, sameSpec } from '../define.ts';
 
 /** Counts template changes: a number, which clients may set when they create the set. Afterwards the API server keeps it. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
@@ -103,9 +104,9 @@ export const daemonSet = defineResource<DaemonSet>(daemonSets, {
   },
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
-    const templateChanged = !same(next.spec?.template, prev.spec?.template);
+    const templateChanged = !sameAs(schemaOfType('core.v1.PodTemplateSpec'), next.spec?.template, prev.spec?.template);
     setGeneration(next, generationOf(prev) + (templateChanged ? 1n : 0n));
-    raiseGeneration(next, prev, templateChanged || !same(next.spec, prev.spec));
+    raiseGeneration(next, prev, templateChanged || !sameSpec(next as Frozen<DaemonSet>, prev));
   },
   validate(obj) {
     const problems = new Problems();

@@ -17,7 +17,7 @@ import {
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, selectorText, templateColumns } from '../columns.ts';
 import { nameWarnings, templateWarnings } from '../core/pod-warnings.ts';
-import { defineResource, keep, keepSpec, raiseGeneration } from '../define.ts';
+import { defineResource, keep, keepSpec, raiseGeneration, sameSpec } from '../define.ts';
 
 function applyDefaults(obj: Deployment): void {
   const spec = (obj.spec ??= {} as Deployment['spec']);
@@ -79,7 +79,8 @@ export const deployment = defineResource<Deployment>(deployments, {
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
     // Annotations count too: rollouts are told by them.
-    const changed = !same(next.spec, prev.spec) || !same(next.metadata.annotations, prev.metadata.annotations);
+    const changed =
+      !sameSpec(next as Frozen<Deployment>, prev) || !same(next.metadata.annotations, prev.metadata.annotations);
     raiseGeneration(next, prev, changed);
   },
   validate(obj) {

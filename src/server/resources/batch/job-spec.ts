@@ -1,4 +1,5 @@
 // Owns the validation of jobs' specs, in jobs and in cron jobs' templates.
+import { schemaOfType } from '../../../api/schema/builtin.ts';
 import type { Job, JobSpec } from '../../../api/generated/batch.v1.ts';
 import type { PodTemplateSpec } from '../../../api/generated/core.v1.ts';
 import type { Frozen } from '../../../api/meta.ts';
@@ -6,7 +7,7 @@ import { validateDomainPrefixedPath } from '../../../api/validation/domain-path.
 import { validateLabelSelector } from '../../../api/validation/labels.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
-import { same } from '../../../api/validation/same.ts';
+import { same, sameAs } from '../../../api/validation/same.ts';
 import { validateTemplateLabels } from '../../../api/validation/workload.ts';
 import { validateFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
 
@@ -122,7 +123,8 @@ function validateCompletions(problems: Problems, next: Frozen<JobSpec>, prev: Fr
 
 /** While a job is suspended and has no pods, where and with what they will run may change. */
 function validateTemplateChange(problems: Problems, next: Frozen<Job>, prev: Frozen<Job>): void {
-  if (same(next.spec.template, prev.spec.template)) return;
+  const shape = schemaOfType('core.v1.PodTemplateSpec');
+  if (sameAs(shape, next.spec.template, prev.spec.template)) return;
   const idle = prev.spec.suspend === true && next.spec.suspend === true && !(prev.status?.active ?? 0);
   if (!idle) return problems.invalid('spec.template', next.spec.template, 'field is immutable');
   if (!same(maskDirectives(next.spec.template), maskDirectives(prev.spec.template)))

@@ -1,4 +1,5 @@
 // Owns the kind PersistentVolumeClaim.
+import { schemaOfType } from '../../../api/schema/builtin.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../../api/generated/core.v1.ts';
 import { persistentVolumeClaims } from '../../../api/generated/resources.ts';
 import { applyClaimSpecDefaults } from '../../../api/defaults/claim.ts';
@@ -8,7 +9,7 @@ import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { nano, roundResources } from '../../../api/validation/quantities.ts';
 import { isNativeResource } from '../../../api/validation/resource-names.ts';
-import { same } from '../../../api/validation/same.ts';
+import { same, sameAs } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
 import { accessModesText } from './access-modes.ts';
@@ -65,7 +66,8 @@ function validateChange(
     // Only bound claims change their class.
   } else if (before.volumeAttributesClassName === undefined) delete after.volumeAttributesClassName;
   else after.volumeAttributesClassName = before.volumeAttributesClassName;
-  if (!same(after, before) || (before.storageClassName === '') !== (after.storageClassName === ''))
+  const shape = schemaOfType('core.v1.PersistentVolumeClaimSpec');
+  if (!sameAs(shape, after, before) || (before.storageClassName === '') !== (after.storageClassName === ''))
     problems.forbidden(
       'spec',
       'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims',

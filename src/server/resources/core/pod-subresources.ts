@@ -1,11 +1,12 @@
 // Owns the parts of pods that are written by themselves: status, ephemeral containers, resources in place.
+import { schemaOfType } from '../../../api/schema/builtin.ts';
 import { applyPodLevelResources } from '../../../api/defaults/pod-spec.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../api/generated/core.v1.ts';
 import { type Frozen, thaw } from '../../../api/meta.ts';
 import { mirrorAnnotation } from '../../../api/validation/pod-annotations.ts';
 import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 import { Problems } from '../../../api/validation/problems.ts';
-import { same } from '../../../api/validation/same.ts';
+import { same, sameAs } from '../../../api/validation/same.ts';
 import type { Subresource } from '../../resource.ts';
 import { keep, raiseGeneration } from '../define.ts';
 import { validatePodItself } from './pod-rules.ts';
@@ -125,7 +126,7 @@ function validateResize(problems: Problems, next: Frozen<Pod>, prev: Frozen<Pod>
       validateKept(problems, `spec.${list}[${at}].resources`, container.resources, old.resources);
     });
   validateKept(problems, 'spec.resources', next.spec.resources, prev.spec.resources);
-  if (!same(maskAmounts(next.spec, prev.spec), prev.spec))
+  if (!sameAs(schemaOfType('core.v1.PodSpec'), maskAmounts(next.spec, prev.spec), prev.spec))
     problems.forbidden('spec', 'only cpu and memory resources are mutable');
 }
 

@@ -4,7 +4,8 @@ import { podTemplates } from '../../../api/generated/resources.ts';
 import { applyTemplateDefaults } from '../../../api/defaults/pod-spec.ts';
 import { validatePodTemplate } from '../../../api/validation/pod-template.ts';
 import { Problems } from '../../../api/validation/problems.ts';
-import { same } from '../../../api/validation/same.ts';
+import { schemaOfType } from '../../../api/schema/builtin.ts';
+import { sameAs } from '../../../api/validation/same.ts';
 import { containerImages, containerNames, mapText, nameColumn } from '../columns.ts';
 import { defineResource, raiseGeneration } from '../define.ts';
 import { podSpecWarnings } from './pod-warnings.ts';
@@ -14,7 +15,8 @@ export const podTemplate = defineResource<PodTemplate>(podTemplates, {
   prepareForCreate(obj) {
     obj.metadata.generation = 1;
   },
-  prepareForUpdate: (next, prev) => raiseGeneration(next, prev, !same(next.template, prev.template)),
+  prepareForUpdate: (next, prev) =>
+    raiseGeneration(next, prev, !sameAs(schemaOfType('core.v1.PodTemplateSpec'), next.template, prev.template)),
   validate({ template }) {
     const problems = new Problems();
     validatePodTemplate(problems, 'template', template);

@@ -1,4 +1,5 @@
 // Owns what may change in a pod that exists: images, deadlines, tolerations, gates, and little else.
+import { schemaOfType } from '../../../api/schema/builtin.ts';
 import type {
   Container,
   NodeAffinity,
@@ -11,7 +12,7 @@ import { type Frozen, thaw } from '../../../api/meta.ts';
 import { appArmorPrefix, mirrorAnnotation, validatePodAnnotations } from '../../../api/validation/pod-annotations.ts';
 import { qosClassOf } from '../../../api/judge/pod-qos.ts';
 import type { Problems } from '../../../api/validation/problems.ts';
-import { same } from '../../../api/validation/same.ts';
+import { same, sameAs } from '../../../api/validation/same.ts';
 import { validateTolerations } from '../../../api/validation/scheduling.ts';
 
 export function validatePodChange(problems: Problems, next: Frozen<Pod>, prev: Frozen<Pod>): void {
@@ -21,12 +22,13 @@ export function validatePodChange(problems: Problems, next: Frozen<Pod>, prev: F
   if (!validateDeadline(problems, next.spec.activeDeadlineSeconds, prev.spec.activeDeadlineSeconds)) return;
   validateTolerationChange(problems, next.spec.tolerations ?? [], prev.spec.tolerations ?? []);
   validateGateRemoval(problems, next.spec, prev.spec);
-  if (same(next.spec, prev.spec)) return;
+  const shape = schemaOfType('core.v1.PodSpec');
+  if (sameAs(shape, next.spec, prev.spec)) return;
   if (qosClassOf(next.spec) !== (prev.status?.qosClass ?? qosClassOf(prev.spec)))
     problems.invalid('metadata', next.status?.qosClass, 'Pod QoS is immutable');
   const masked = maskChangeable(next.spec, prev.spec);
   if ((prev.spec.schedulingGates?.length ?? 0) > 0) validateGatedChange(problems, masked, prev.spec);
-  if (!same(masked, prev.spec))
+  if (!sameAs(shape, masked, prev.spec))
     problems.forbidden(
       'spec',
       'only images, activeDeadlineSeconds, added tolerations and removed scheduling gates may change',

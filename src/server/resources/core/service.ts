@@ -81,7 +81,11 @@ export const service = defineResource<Service>(services, {
   applyDefaults,
   prepareForCreate(obj) {
     obj.status = { loadBalancer: {} };
-    if (obj.spec) alignClusterIPs(obj.spec, undefined);
+    if (!obj.spec) return;
+    alignClusterIPs(obj.spec, undefined);
+    // Nothing inside the cluster leads to names elsewhere. Words that are none are refused all the same.
+    const { type, internalTrafficPolicy: policy } = obj.spec;
+    if (type === 'ExternalName' && (policy === 'Cluster' || policy === 'Local')) delete obj.spec.internalTrafficPolicy;
   },
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');

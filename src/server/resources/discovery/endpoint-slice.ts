@@ -4,6 +4,7 @@ import { endpointSlices } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { protocols } from '../../../api/validation/containers.ts';
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName, subdomainName } from '../../../api/names.ts';
+import { canonicalAddress } from '../../../api/validation/addresses.ts';
 import { ipAddress, ipFamily, specialAddress } from '../../../api/validation/formats.ts';
 import type { FieldError } from '../../../api/status-error.ts';
 import { validateLabels } from '../../../api/validation/labels.ts';
@@ -28,9 +29,11 @@ function validateAddress(problems: Problems, list: string, at: number, address: 
     return;
   }
   if (type !== 'IPv4' && type !== 'IPv6') return;
-  problems.each(here, address, ipAddress(address));
+  const wrong = ipAddress(address);
+  if (wrong.length > 0) return problems.each(here, address, wrong);
+  const canonical = canonicalAddress(address);
+  if (canonical !== address) problems.invalid(here, address, `must be in canonical form ("${canonical}")`);
   const family = ipFamily(address);
-  if (family === undefined) return;
   // Reported at the list, as upstream does.
   if (family !== type) problems.invalid(list, address, `must be an ${type} address`);
   problems.each(here, address, specialAddress(address));

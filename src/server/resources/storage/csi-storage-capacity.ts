@@ -22,7 +22,10 @@ export const csiStorageCapacity = defineResource<CSIStorageCapacity>(csiStorageC
   validate: (obj) => validate(obj).list,
   validateUpdate(next, prev) {
     const problems = new Problems();
-    problems.immutable('nodeTopology', next.nodeTopology, prev.nodeTopology, same);
+    // None at all and one that fits everything are two things.
+    const isSaid = [next, prev].map(({ nodeTopology }) => nodeTopology !== undefined);
+    if (isSaid[0] !== isSaid[1] || !same(next.nodeTopology, prev.nodeTopology))
+      problems.invalid('nodeTopology', next.nodeTopology, 'field is immutable');
     problems.immutable('storageClassName', next.storageClassName, prev.storageClassName, same);
     return problems.list;
   },
