@@ -394,3 +394,45 @@ test('policies of one version judge and change what is written in another', asyn
         await call('DELETE', `${registration}/${one}/of-v1`);
   }
 });
+
+test('parameters of a policy are seen in the version that it names', async () => {
+  answer = good;
+  const registration = '/apis/admissionregistration.k8s.io/v1';
+  await call('POST', v2, box('limit', 'v2', { width: 5, height: 5 }));
+  await call('POST', `${registration}/validatingadmissionpolicies`, {
+    metadata: { name: 'of-params' },
+    spec: {
+      paramKind: { apiVersion: 'example.com/v2', kind: 'Box' },
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+      },
+      validations: [
+        { expression: 'params.spec.width > 5', messageExpression: '"as wide as " + string(params.spec.width)' },
+      ],
+    },
+  });
+  await call('POST', `${registration}/validatingadmissionpolicybindings`, {
+    metadata: { name: 'of-params' },
+    spec: {
+      policyName: 'of-params',
+      paramRef: { name: 'limit', parameterNotFoundAction: 'Deny' },
+      validationActions: ['Deny'],
+    },
+  });
+  const refusal = (): Promise<unknown> =>
+    call('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'c' } }, undefined, 'dryRun=All').then(
+      () => 'accepted',
+      (error: unknown) => error,
+    );
+  const told = (text: RegExp) => (error: unknown) => error instanceof StatusError && text.test(error.message);
+  try {
+    await until(refusal, told(/as wide as 5/));
+    await call('PATCH', `${v2}/limit`, { spec: { width: 6 } }, 'application/merge-patch+json');
+    await until(refusal, (outcome) => outcome === 'accepted');
+  } finally {
+    answer = good;
+    await call('DELETE', `${registration}/validatingadmissionpolicybindings/of-params`);
+    await call('DELETE', `${registration}/validatingadmissionpolicies/of-params`);
+    await call('DELETE', `${v2}/limit`);
+  }
+});

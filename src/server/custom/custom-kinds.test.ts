@@ -98,6 +98,9 @@ test('a custom kind from definition to deletion, across a restart', async () => 
     const made = await call(admin, 'POST', root, widget);
     assert.deepEqual(made.spec, { size: 3 });
     assert.equal(made.status, undefined);
+    const strictly = { ...widget, metadata: { name: 'b' } };
+    const query = new URLSearchParams({ fieldValidation: 'Strict' });
+    assert.equal(await status(admin.call({ method: 'POST', path: root, query, body: strictly })), 400);
     assert.equal(
       await status(call(admin, 'POST', root, { ...widget, metadata: { name: 'b' }, spec: { size: 0 } })),
       422,

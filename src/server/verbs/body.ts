@@ -35,7 +35,9 @@ export async function readObject(
   if (body.type === 'object') {
     if (body.object === undefined) return undefined;
     if (expected?.decode === undefined) return thaw(body.object as Frozen<KubeObject>) as KubeObject;
-    return decodeValue({ value: body.object, problems: [], oddNumbers: false }, expected).object;
+    const { object, problems } = decodeValue({ value: body.object, problems: [], oddNumbers: false }, expected);
+    complain(request, problems, validation, object);
+    return object;
   }
   const bytes = await body.read();
   if (bytes.length === 0) return undefined;

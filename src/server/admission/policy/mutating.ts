@@ -171,7 +171,7 @@ export function mutatingAdmissionPolicy(
       if (reinvocation.isSecond && !reinvocation.isWanted(id, request.object)) continue;
       let params: readonly (Frozen<KubeObject> | undefined)[] = noParams;
       try {
-        if (paramKind) params = paramsOf(parts, paramKind, binding.spec.paramRef ?? undefined, request.namespace);
+        if (paramKind) params = await paramsOf(parts, paramKind, binding.spec.paramRef ?? undefined, request.namespace);
       } catch (error) {
         if (!(error instanceof PolicyProblem)) throw error;
         if (!policy.ignoresErrors) throw forbidden(request.served.resource, request.name, error.message);

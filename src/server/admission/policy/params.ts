@@ -4,6 +4,7 @@ import { matches, selectorOf } from '../../../api/selector.ts';
 import { parseApiVersion } from '../../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
 import type { Parts } from '../../parts.ts';
+import { ready } from '../../verbs/versions.ts';
 import { seenAs } from './context.ts';
 
 /** The policy or its binding cannot be used as it is: what the failure policy is about. */
@@ -19,13 +20,16 @@ export function isParamKindKnown(parts: Parts, kind: Frozen<ParamKind>): boolean
   return parts.catalog.kind(group, version, kind.kind ?? '')?.collection !== undefined;
 }
 
-/** One evaluation for each; empty: the binding says that nothing is to be checked without parameters. Throws PolicyProblem. */
-export function paramsOf(
+/**
+ * One evaluation for each, in the version that the policy names; empty: the binding says that nothing is to be checked without
+ * parameters. Throws PolicyProblem.
+ */
+export async function paramsOf(
   parts: Parts,
   kind: Frozen<ParamKind>,
   reference: Frozen<ParamRef> | undefined,
   requestNamespace: string,
-): readonly Frozen<KubeObject>[] {
+): Promise<readonly Frozen<KubeObject>[]> {
   const { group, version } = parseApiVersion(kind.apiVersion ?? '');
   const served = parts.catalog.kind(group, version, kind.kind ?? '');
   if (served?.collection === undefined)
@@ -47,5 +51,6 @@ export function paramsOf(
       );
   if (found.length === 0 && (reference.parameterNotFoundAction ?? 'Deny') !== 'Allow')
     throw new PolicyProblem('no params found for policy binding with `Deny` parameterNotFoundAction');
+  await ready(served, found, (error) => new PolicyProblem(error instanceof Error ? error.message : String(error)));
   return found.map(({ object }) => seenAs(served, object)!);
 }

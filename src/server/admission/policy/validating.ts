@@ -181,7 +181,7 @@ export function validatingAdmissionPolicy(
       if (matchedAs(binding.constraints, request, parts) === undefined) continue;
       let params: readonly (Frozen<KubeObject> | undefined)[] = noParams;
       try {
-        if (paramKind) params = paramsOf(parts, paramKind, binding.spec.paramRef ?? undefined, request.namespace);
+        if (paramKind) params = await paramsOf(parts, paramKind, binding.spec.paramRef ?? undefined, request.namespace);
       } catch (error) {
         if (!(error instanceof PolicyProblem)) throw error;
         problem(error.message, binding);
