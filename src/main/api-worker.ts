@@ -36,6 +36,8 @@ export async function apiWorker(): Promise<void> {
       else if (message.type === 'stop') systemClock.after(message.afterMs, () => stopping.abort());
     });
     stopping.signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    // Who began it may have gone before anybody listened here.
+    if (!process.connected) resolve(undefined);
   });
   try {
     if (begin !== undefined) await serve(begin, stopping, () => say({ type: 'ready' }));

@@ -1,6 +1,6 @@
 // Owns the tests of several API server processes behind one port: they agree, one that is killed comes back, and all end.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -288,4 +288,11 @@ it("startCluster with workers: components work, kubectl's way in is shared", {
   assert.deepEqual(mine.filter(alive), []);
   await assert.rejects(ask(cluster.port, 'GET', path));
   await assert.rejects(startCluster({ apiWorkers: 65 }), /apiWorkers is 65/);
+});
+
+it('a worker whose parent has gone before it listened ends by itself', { timeout: 30_000 }, async () => {
+  const worker = fork(ownCommand, ['api-worker'], { stdio: 'ignore', execArgv: [] });
+  const ended = once(worker, 'exit');
+  worker.disconnect();
+  assert.deepEqual(await ended, [0, null]);
 });
