@@ -1,8 +1,8 @@
 // Owns which certificate a server shows: the given files, those in --cert-dir, or one of its own.
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
+import { dirname, join } from 'node:path';
+import { sleep, systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import { guard, replaceFile } from '../data-directory.ts';
 import { openPki, type Pki } from '../pki.ts';
@@ -39,18 +39,51 @@ export async function servingCertificateOf(
     directory === undefined
       ? undefined
       : { certificate: join(directory, `${name}.crt`), key: join(directory, `${name}.key`) };
-  if (own !== undefined && existsSync(own.certificate) && existsSync(own.key))
-    return certificateIn(own.certificate, own.key);
+  const isThere = (): boolean => own !== undefined && existsSync(own.certificate) && existsSync(own.key);
+  if (own !== undefined && isThere()) return certificateIn(own.certificate, own.key);
   if (decided !== undefined) return decided;
-  const { apiServer: made, ca } = await pki();
-  if (own === undefined) return { certificate: made.certificatePem, key: made.keyPem };
-  guard(directory!, () => {
-    mkdirSync(directory!, { recursive: true, mode: 0o755 });
-    replaceFile(own.key, made.keyPem);
-    // With its authority, as upstream's: who trusts this file trusts the server.
-    replaceFile(own.certificate, `${made.certificatePem}${ca.certificatePem}`);
+  if (own === undefined) {
+    const { apiServer: made } = await pki();
+    return { certificate: made.certificatePem, key: made.keyPem };
+  }
+  guard(directory!, () => mkdirSync(directory!, { recursive: true, mode: 0o755 }));
+  // Of two that begin at once in one directory each would leave a half of its own pair.
+  await oneAtATime(`${own.key}.making`, async () => {
+    if (isThere()) return;
+    const { apiServer: made, ca } = await pki();
+    guard(directory!, () => {
+      replaceFile(own.key, made.keyPem);
+      // With its authority, as upstream's: who trusts this file trusts the server.
+      replaceFile(own.certificate, `${made.certificatePem}${ca.certificatePem}`);
+    });
   });
   return certificateIn(own.certificate, own.key);
+}
+
+/** Longer than keys take to be made: then whoever held the file has died. */
+const longestMs = 5_000;
+const lookMs = 20;
+
+/** Holds `file`, which nobody else who asks for it then does. */
+async function oneAtATime(file: string, work: () => Promise<void>): Promise<void> {
+  for (let waitedMs = 0; waitedMs < longestMs && !taken(file); waitedMs += lookMs) await sleep(systemClock, lookMs);
+  try {
+    await work();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+function taken(file: string): boolean {
+  return guard(dirname(file), () => {
+    try {
+      writeFileSync(file, '', { flag: 'wx' });
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  });
 }
 
 /** For a component that few ask: valid for this host's own names. */
