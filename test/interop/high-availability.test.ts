@@ -89,9 +89,11 @@ class Load {
 
   /** Until every watcher has seen what is there. */
   async finish(): Promise<void> {
+    // The writers go on: a list owes what was acknowledged before it was asked for.
+    const before = [...this.acknowledged];
     const { body } = await until('the list', () => ask(this.#port, 'GET', maps).catch(() => undefined));
     const there = new Map(body.items!.map(({ metadata }) => [metadata!.name!, Number(metadata!.resourceVersion)]));
-    for (const [name, revision] of this.acknowledged)
+    for (const [name, revision] of before)
       assert.equal(there.get(name), revision, `${name} was acknowledged at ${revision}`);
     for (const seen of this.watched)
       await until('all events', () => [...this.acknowledged.keys()].every((name) => seen.added.has(name)));
