@@ -125,6 +125,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
     readonly isHeld: (obj: Frozen<T>) => boolean;
     /** Changes the object when its deletion begins. */
     readonly begin?: (obj: T) => void;
+    /** Only the beginning is the kind's own, and heeds no policy; asked again, it is deleted as others are. */
+    readonly beginsOnly?: boolean;
   };
   /** Said when DELETE without a policy leaves dependents alone. */
   readonly orphanWarning?: string;

@@ -151,3 +151,40 @@ test('a conversion that is not supported is refused, not guessed', async () => {
     await stop();
   }
 });
+
+test('who watches a definition sees each step of its life', async () => {
+  const { admin, stop } = await startTestServer();
+  try {
+    const path = `${definitions}/widgets.example.com`;
+    const abort = new AbortController();
+    const query = new URLSearchParams({ watch: '1', resourceVersion: '1', timeoutSeconds: '20' });
+    const watching = (async (): Promise<string[]> => {
+      const steps: string[] = [];
+      for await (const { type, object } of admin.watch({
+        method: 'GET',
+        path: definitions,
+        query,
+        signal: abort.signal,
+      })) {
+        const { conditions } = (object as { status: { conditions?: { type: string; reason: string }[] } }).status;
+        steps.push(`${type} ${conditions?.at(-1)?.reason ?? ''}`);
+        if (type === 'DELETED') return steps;
+      }
+      return steps;
+    })();
+    await call(admin, 'POST', definitions, widgets);
+    await until(async () => (await call(admin, 'GET', path)).status?.conditions?.[1]?.status === 'True');
+    await call(admin, 'DELETE', path);
+    assert.deepEqual(await watching, [
+      'ADDED ',
+      'MODIFIED Installing',
+      'MODIFIED InitialNamesAccepted',
+      'MODIFIED InstanceDeletionPending',
+      'MODIFIED InstanceDeletionInProgress',
+      'DELETED InstanceDeletionInProgress',
+    ]);
+    abort.abort();
+  } finally {
+    await stop();
+  }
+});

@@ -1,6 +1,6 @@
 // Owns the life of definitions: names accepted, kinds served and taken away, instances deleted with them. Loads the machinery when the first one comes.
 import type { CustomResourceDefinition } from '../../api/generated/apiextensions.v1.ts';
-import { conflict, isConflict, isNotFound } from '../../api/status-error.ts';
+import { isConflict, isNotFound } from '../../api/status-error.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { thaw } from '../../api/meta.ts';
 import { timeOf } from '../../api/time.ts';
@@ -145,43 +145,23 @@ export function customKinds({
     await register(installed.get(name)?.served ?? []);
   }
 
-  async function writeStatus(next: Definition): Promise<void> {
-    await transport.call({
-      method: 'PUT',
-      path: `/apis/${group}/v1/${plural}/${next.metadata.name}/status`,
-      body: next,
-    });
+  async function writeStatus(next: Definition): Promise<Definition> {
+    const path = `/apis/${group}/v1/${plural}/${next.metadata.name}/status`;
+    return (await transport.call({ method: 'PUT', path, body: next })) as Definition;
   }
 
-  /** Instances go first; then the definition may. */
+  /** Instances go first; then the definition may. The last finalizer goes with the status, and the definition with it. */
   async function finalize(definition: Definition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanupFinalizer)) return;
-    if (!(await removeInstances(name))) {
-      const progress = {
-        type: 'Terminating',
-        status: 'True',
-        reason: 'InstanceDeletionInProgress',
-        message: 'CustomResource deletion is in progress',
-      };
-      const conditions = withCondition(definition.status.conditions ?? [], progress, timeOf(clock.now()));
-      if (!same(conditions, definition.status.conditions))
-        await writeStatus({ ...definition, status: { ...definition.status, conditions } } as Definition);
-      throw new StillThere(name);
-    }
-    const isLast = finalizers.length === 1;
-    if (isLast)
-      await objects.delete(definitions, name, (entry) => {
-        if (!same(entry.object.metadata.finalizers, finalizers))
-          throw conflict({ group, plural }, name, 'the finalizers have changed');
-      });
-    else
-      await objects.update(definitions, name, (entry) => {
-        const copy = thaw(entry.object) as KubeObject;
-        copy.metadata.finalizers = (copy.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
-        return copy;
-      });
-    if (isLast) await uninstall(name);
+    const message = 'CustomResource deletion is in progress';
+    const begun = terminating(definition, 'True', 'InstanceDeletionInProgress', message, clock.now());
+    const told = same(begun.status, definition.status) ? definition : await writeStatus(begun);
+    if (!(await removeInstances(name))) throw new StillThere(name);
+    const done = terminating(told, 'False', 'InstanceDeletionCompleted', 'removed all instances', clock.now());
+    const others = finalizers.filter((one) => one !== cleanupFinalizer);
+    await writeStatus({ ...done, metadata: { ...told.metadata, finalizers: others } } as Definition);
+    if (others.length === 0) await uninstall(name);
   }
 
   /** True when there are none left. Those with finalizers are marked, and go when these are done. */
@@ -268,6 +248,18 @@ class StillThere extends Error {
   constructor(name: string) {
     super(`instances of ${name} are still there`);
   }
+}
+
+function terminating(
+  definition: Definition,
+  status: string,
+  reason: string,
+  message: string,
+  nowMs: number,
+): Definition {
+  const condition = { type: 'Terminating', status, reason, message };
+  const conditions = withCondition(definition.status.conditions ?? [], condition, timeOf(nowMs));
+  return { ...definition, status: { ...definition.status, conditions } } as Definition;
 }
 
 function servesAlike(before: Definition, next: Definition): boolean {

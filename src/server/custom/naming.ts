@@ -65,13 +65,12 @@ export function established(
   before: Frozen<Condition> | undefined,
 ): Omit<Condition, 'lastTransitionTime'> {
   if (before?.status === 'True') return { ...before } as Condition;
+  const message = 'the initial names have been accepted';
+  // Those who watch see first that it is being installed, then that it is there.
   if (names.status === 'True')
-    return {
-      type: 'Established',
-      status: 'True',
-      reason: 'InitialNamesAccepted',
-      message: 'the initial names have been accepted',
-    };
+    return before?.reason === 'Installing'
+      ? { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message }
+      : { type: 'Established', status: 'False', reason: 'Installing', message };
   return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 }
 

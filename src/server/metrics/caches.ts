@@ -98,10 +98,10 @@ export function feedMetrics(
 export function cacheMetrics(registry: MetricsRegistry, catalog: Catalog): void {
   const each = (name: string, kind: 'counter' | 'gauge', help: string, value: (cache: WatchCache) => number): void =>
     registry.collected(name, kind, help, ['group', 'resource'], function* () {
-      const seen = new Set<Collection>();
+      const seen = new Set<WatchCache>();
       for (const { collection } of catalog.all()) {
-        if (collection === undefined || seen.has(collection)) continue;
-        seen.add(collection);
+        if (collection === undefined || seen.has(collection.cache)) continue;
+        seen.add(collection.cache);
         yield [[collection.storage.group, collection.storage.plural], value(collection.cache)];
       }
     });

@@ -51,7 +51,9 @@ export function builtinCatalog(options: BuiltinOptions): Builtin {
   }
   for (const { resource, discovered } of found) {
     const group = storageGroup(resource.group, resource.plural);
-    catalog.add(servedOf(resource, discovered, collections.get(collectionPrefix(group, resource.plural, false))));
+    const collection = collections.get(collectionPrefix(group, resource.plural, false));
+    const shown = collection && group !== resource.group ? { ...collection, called: resource } : collection;
+    catalog.add(servedOf(resource, discovered, shown));
   }
   return { catalog, collections: [...collections.values()] };
 }

@@ -10,6 +10,8 @@ export interface Collection {
   readonly prefix: string;
   /** The kind as stored. */
   readonly storage: Resource;
+  /** How errors name the kind where it is shown under another group than it is stored under (events). */
+  readonly called?: Resource;
   readonly codec: StorageCodec;
   readonly cache: WatchCache;
   /** Objects vanish by themselves after so long (events). */

@@ -8,6 +8,7 @@ import { StoreFull, StoreUnavailable } from '../../store/store.ts';
 import { freshness } from './freshness.ts';
 import { Entry } from '../cache/entry.ts';
 import type { Feed } from '../cache/feed.ts';
+import type { Resource } from '../resource.ts';
 import type { Collection } from '../served/served.ts';
 import { TakenMeanwhile } from './together.ts';
 import type { Together } from './together.ts';
@@ -62,6 +63,8 @@ export interface ObjectsOptions {
 
 const maxAttempts = 100;
 
+const calledBy = ({ called, storage }: Collection): Resource => called ?? storage;
+
 interface Write {
   readonly own: Compare;
   readonly operation: Operation;
@@ -113,7 +116,7 @@ export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: O
         });
         if (result.succeeded) return settled(collection, key, result.revision, object);
         if (together === undefined || rangeEntry(collection, result.results[0]) !== undefined)
-          throw alreadyExists(collection.storage, nameOf(key));
+          throw alreadyExists(calledBy(collection), nameOf(key));
       }
       throw tooMany(collection, key);
     },
@@ -124,7 +127,7 @@ export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: O
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         if (entry === undefined) {
           entry = await newest(collection, key);
-          if (entry === undefined) throw notFound(collection.storage, nameOf(key));
+          if (entry === undefined) throw notFound(calledBy(collection), nameOf(key));
         }
         const before: Entry = entry;
         const next = await change(before);
@@ -144,7 +147,7 @@ export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: O
           if (!(error instanceof TakenMeanwhile)) throw error;
           continue;
         }
-        if (entry === undefined) throw notFound(collection.storage, nameOf(key));
+        if (entry === undefined) throw notFound(calledBy(collection), nameOf(key));
       }
       throw tooMany(collection, key);
     },
@@ -169,7 +172,7 @@ export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: O
         entry = rangeEntry(collection, result.results[0]);
       }
       if (entry !== undefined) throw tooMany(collection, key);
-      throw notFound(collection.storage, nameOf(key));
+      throw notFound(calledBy(collection), nameOf(key));
     },
 
     async past(collection, prefix, after, revision, limit) {
@@ -208,7 +211,7 @@ export function objects({ store, feed, exclusive, clock, stale, onLeaseFull }: O
   }
 
   function tooMany(collection: Collection, key: string): Error {
-    return conflict(collection.storage, nameOf(key), 'too many writers change the object; please try again');
+    return conflict(calledBy(collection), nameOf(key), 'too many writers change the object; please try again');
   }
 
   async function newest(collection: Collection, key: string): Promise<Entry | undefined> {

@@ -1,5 +1,8 @@
-// Owns the admission of connections: plugins see CONNECT with the options as an object, as upstream's do. Decides nothing.
+// Owns what all connections (exec, attach, portforward, proxy) share: no dry run, and admission, whose plugins see CONNECT with the options
+// as an object, as upstream's do. Decides nothing.
 import type { KubeObject } from '../../api/meta.ts';
+import { badRequest } from '../../api/status-error.ts';
+import type { Action } from '../action.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import type { Parts } from '../parts.ts';
 import { type ApiRequest, warn } from '../request.ts';
@@ -13,6 +16,19 @@ const optionKinds: Readonly<Record<string, string>> = {
   'services/proxy': 'ServiceProxyOptions',
   'nodes/proxy': 'NodeProxyOptions',
 };
+
+/** A connection does what it does: whoever asks to only try it is refused. */
+export function connection(resource: string, subresource: string, handle: Action['handle']): Action {
+  return {
+    group: '',
+    resource,
+    subresource,
+    handle: (parts, request, served) => {
+      if (request.query.has('dryRun')) throw badRequest('dryRun is not supported');
+      return handle(parts, request, served);
+    },
+  };
+}
 
 /** Throws what a plugin refuses with. `options` are those of the request, by their names in the API. */
 export async function admitConnect(

@@ -9,7 +9,7 @@ import type { Parts } from '../parts.ts';
 import { queryFlag } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { admitConnect } from './connect-admission.ts';
+import { admitConnect, connection } from './connect-admission.ts';
 import { connectCommand, connectPortForward } from './connect.ts';
 import { askBackend, type BackendAnswer } from './http-proxy.ts';
 import { type KubeletAddress, kubeletAddress, type KubeletDialer, type Kubelets } from './kubelet-address.ts';
@@ -19,17 +19,11 @@ const pods = { group: '', plural: 'pods' };
 
 /** The actions for `ApiServerDeps.actions`. */
 export function podStreamActions(kubelets: Kubelets): Action[] {
-  const action = (subresource: string, handle: Action['handle']): Action => ({
-    group: '',
-    resource: 'pods',
-    subresource,
-    handle,
-  });
   return [
-    action('exec', (parts, request, served) => command(parts, request, served, kubelets, 'exec')),
-    action('attach', (parts, request, served) => command(parts, request, served, kubelets, 'attach')),
-    action('portforward', (parts, request, served) => portForward(parts, request, served, kubelets)),
-    action('log', (parts, request) => log(parts, request, kubelets)),
+    connection('pods', 'exec', (parts, request, served) => command(parts, request, served, kubelets, 'exec')),
+    connection('pods', 'attach', (parts, request, served) => command(parts, request, served, kubelets, 'attach')),
+    connection('pods', 'portforward', (parts, request, served) => portForward(parts, request, served, kubelets)),
+    { group: '', resource: 'pods', subresource: 'log', handle: (parts, request) => log(parts, request, kubelets) },
   ];
 }
 

@@ -9,7 +9,7 @@ import type { Action } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import type { Served } from '../served/served.ts';
-import { admitConnect } from './connect-admission.ts';
+import { admitConnect, connection } from './connect-admission.ts';
 import { askBackend, type BackendAnswer, backendHeaders } from './http-proxy.ts';
 import { type BackendAddress, type BackendDialer, type Kubelets, requireKnownHost } from './kubelet-address.ts';
 import { findKubelet, findPod, kubeletTarget, taken } from './pod-actions.ts';
@@ -25,12 +25,10 @@ import { bodyBytes } from '../request.ts';
 
 /** The actions for `ApiServerDeps.actions`. */
 export function proxyActions(kubelets: Kubelets, backends: BackendDialer): Action[] {
-  const action = (resource: string, find: Find): Action => ({
-    group: '',
-    resource,
-    subresource: 'proxy',
-    handle: (parts, request, served) => proxy(parts, request, served, (path) => find(parts, request, path)),
-  });
+  const action = (resource: string, find: Find): Action =>
+    connection(resource, 'proxy', (parts, request, served) =>
+      proxy(parts, request, served, (path) => find(parts, request, path)),
+    );
   return [
     action('pods', (parts, request, path) => {
       const name = parseProxyName(request.info.name, 'pod');

@@ -17,7 +17,7 @@ import { checkNamespace, createObject } from './create.ts';
 import { applyAllDefaults, decodeValue, type Expected, schemaOfKind } from './decode.ts';
 import { NotConvertible, setManagedFields, withConversions, writeContext } from './field-managers.ts';
 import { type WriteOptions, writeOptions } from './options.ts';
-import { fromStorage, rulesOf, toStorage } from './strategy.ts';
+import { fromStorage, toStorage } from './strategy.ts';
 import { change, checkUid, isAbout } from './update.ts';
 
 const yamlType = 'application/apply-patch+yaml';
@@ -110,7 +110,7 @@ export function checkAppliedVersion({ configuration }: Applied, entry: Entry, se
   const wanted = configuration.metadata?.resourceVersion ?? '';
   if (wanted !== '' && wanted !== String(entry.revision))
     throw conflict(
-      rulesOf(served),
+      served.resource,
       entry.object.metadata.name,
       'the object has been modified; please apply your changes to the latest version and try again',
     );
@@ -139,7 +139,7 @@ export async function apply(parts: Parts, request: ApiRequest, served: Served): 
     const { uid } = configuration.metadata;
     if (uid)
       throw conflict(
-        rulesOf(served),
+        served.resource,
         name,
         `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
       );

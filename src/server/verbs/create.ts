@@ -137,8 +137,9 @@ async function store(
   taken: Taken | undefined,
 ): Promise<Entry> {
   const collection = served.collection!;
-  const rules = rulesOf(served);
-  if (dryRun !== undefined && collection.cache.get(key) !== undefined) throw alreadyExists(rules, made.metadata.name);
+  const { group, plural } = served.resource;
+  if (dryRun !== undefined && collection.cache.get(key) !== undefined)
+    throw alreadyExists(served.resource, made.metadata.name);
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   const { codec } = collection;
   if (dryRun !== undefined) {
@@ -157,11 +158,11 @@ async function store(
     )
       throw statusError(
         'AlreadyExists',
-        `${served.resource.plural} "${object.metadata.name}" already exists, the server was not able to generate a unique name for the object`,
+        `${plural} "${object.metadata.name}" already exists, the server was not able to generate a unique name for the object`,
         {
           name: object.metadata.name,
-          ...(rules.group !== '' && { group: rules.group }),
-          kind: rules.plural,
+          ...(group !== '' && { group }),
+          kind: plural,
           retryAfterSeconds: 1,
         },
       );

@@ -88,7 +88,11 @@ export async function removeOne(
   const admit = async (entry: Entry): Promise<void> => {
     // What is here could be read.
     if (choices.ignoresUnreadable)
-      throw conflict(rules, name, 'unsafe deletion is not allowed because the object is decodable from storage');
+      throw conflict(
+        served.resource,
+        name,
+        'unsafe deletion is not allowed because the object is decodable from storage',
+      );
     checkPreconditions(served, entry, choices);
     const admission = {
       operation: 'DELETE' as const,
@@ -214,31 +218,36 @@ function mark(
   nowMs: number,
 ): KubeObject | Frozen<KubeObject> | undefined {
   const rules = rulesOf(served);
-  const finalizers = wantedFinalizers(served, object, choices);
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
+  const deleting = deletionTimestamp !== undefined;
+  const own = deleting && rules.deletion?.beginsOnly ? undefined : rules.deletion;
+  const finalizers = own?.beginsOnly
+    ? [...(object.metadata.finalizers ?? [])]
+    : wantedFinalizers(served, object, choices);
   const requested = choices.gracePeriodSeconds;
   const grace =
     rules.gracePeriodSeconds === undefined
       ? 0
       : Math.max(0, rules.gracePeriodSeconds(object, requested !== undefined && requested < 0 ? 1 : requested));
-  const deleting = object.metadata.deletionTimestamp !== undefined;
-  const held = rules.deletion?.isHeld(object) === true;
+  const held = own?.isHeld(object) === true;
   if (grace === 0 && finalizers.length === 0 && !held) return undefined;
   const before = object.metadata.finalizers ?? [];
   const sameFinalizers = finalizers.length === before.length && finalizers.every((name, at) => name === before[at]);
-  const current = object.metadata.deletionGracePeriodSeconds ?? 0;
+  const current = deletionGracePeriodSeconds ?? 0;
+  const isGraceTold = own !== undefined || deletionGracePeriodSeconds !== undefined;
   // A deletion under way can be hastened, not delayed.
-  if (deleting && sameFinalizers && grace >= current) return object;
+  if (deleting && sameFinalizers && isGraceTold && grace >= current) return object;
   const next = thaw(object) as KubeObject;
   const { metadata } = next;
   metadata.finalizers = finalizers;
   if (finalizers.length === 0) delete metadata.finalizers;
-  if (!deleting || grace < current) {
-    const since = deleting ? Date.parse(object.metadata.deletionTimestamp!) - current * 1000 : nowMs;
-    metadata.deletionTimestamp = timeText((deleting ? since : nowMs) + grace * 1000);
+  if (!deleting || !isGraceTold || grace < current) {
+    const since = deleting ? Date.parse(deletionTimestamp) - current * 1000 : nowMs;
+    metadata.deletionTimestamp = timeText(since + grace * 1000);
     // Kinds that hold themselves (namespaces) say nothing of a grace period.
-    if (rules.deletion === undefined) metadata.deletionGracePeriodSeconds = grace;
-    if (!deleting) rules.deletion?.begin?.(next);
-    if (!deleting && rules.deletion === undefined && metadata.generation !== undefined && metadata.generation > 0)
+    if (own === undefined) metadata.deletionGracePeriodSeconds = grace;
+    if (!deleting) own?.begin?.(next);
+    if (!deleting && own === undefined && metadata.generation !== undefined && metadata.generation > 0)
       metadata.generation++;
   }
   return next;

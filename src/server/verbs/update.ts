@@ -38,7 +38,7 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   try {
     return await change(parts, request, served, options, async (entry) => {
       checkVersion(version, entry, served);
-      requireUid(next.metadata.uid, entry.object, rules);
+      requireUid(next.metadata.uid, entry.object, served.resource);
       return { next: thaw(next as Frozen<KubeObject>) as KubeObject, recorded: false };
     });
   } catch (error) {
@@ -88,7 +88,7 @@ export function checkVersion(version: string, entry: Entry, served: Served): voi
     throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion must be a number`);
   if (Number(version) !== entry.revision)
     throw conflict(
-      rules,
+      served.resource,
       name,
       'the object has been modified; please apply your changes to the latest version and try again',
     );
@@ -146,7 +146,7 @@ export async function change(
     prepareChange(served, subresource, next, prev, context(request, options.dryRun, parts.random));
     validateChange(served, subresource, next, prev, request);
     await parts.admission.validate(admission, parts);
-    deletes = subresource !== 'status' && isFinished(rules, next, prev);
+    deletes = isFinished(rules, next, prev);
     if (deletes) {
       last = collection.codec.canonical(await leaving(served, next));
       return entry.object;
@@ -160,7 +160,7 @@ export async function change(
   let entry: Entry;
   if (options.dryRun) {
     const current = collection.cache.get(key);
-    if (current === undefined) throw notFound(rules, name);
+    if (current === undefined) throw notFound(served.resource, name);
     const next = await step(current);
     entry = deletes
       ? Entry.of(key, current.revision, freeze(last!))

@@ -51,7 +51,7 @@ function ruleMatches(
 function variantsOf(parts: Parts, served: Served): readonly Served[] {
   const { collection } = served;
   if (collection === undefined) return [];
-  return parts.catalog.all().filter((other) => other !== served && other.collection === collection);
+  return parts.catalog.all().filter((other) => other !== served && other.collection?.cache === collection.cache);
 }
 
 function namespaceLabels(request: AdmissionRequest, parts: Parts): Readonly<Record<string, string>> | undefined {

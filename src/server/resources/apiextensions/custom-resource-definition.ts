@@ -103,6 +103,7 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   deletion: {
     isHeld: ({ metadata }) => metadata.deletionTimestamp === undefined,
     begin: beginDeletion,
+    beginsOnly: true,
   },
   columns: [
     { ...nameColumn, cell: ({ metadata }) => metadata.name },

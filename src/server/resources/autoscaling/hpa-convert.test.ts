@@ -36,3 +36,23 @@ test('there and back', () => {
   assert.equal(back.spec?.behavior?.scaleDown?.stabilizationWindowSeconds, 60);
   assert.equal(back.metadata.annotations, undefined);
 });
+
+test('what was measured travels in an annotation, which wins over the field', () => {
+  const currentMetrics = [
+    { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 12 } } },
+    { type: 'Pods', pods: { metric: { name: 'p' }, current: { averageValue: '3' } } },
+    { type: 'External', external: { metric: { name: 'e' }, current: { averageValue: '2' } } },
+  ];
+  const old = toV1({ ...hpa, status: { ...hpa.status, currentMetrics } } as never);
+  assert.equal(old.status.currentCPUUtilizationPercentage, 12);
+  old.status.currentCPUUtilizationPercentage = 50;
+  assert.deepEqual(fromV1(old as never).status.currentMetrics, [
+    { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 12, averageValue: '0' } } },
+    { type: 'Pods', pods: { metric: { name: 'p' }, current: { averageValue: '3' } } },
+    { type: 'External', external: { metric: { name: 'e' }, current: { value: '0', averageValue: '2' } } },
+  ]);
+  old.metadata.annotations = { 'autoscaling.alpha.kubernetes.io/current-metrics': '[1]' };
+  assert.deepEqual(fromV1(old as never).status.currentMetrics, [
+    { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 50 } } },
+  ]);
+});

@@ -184,8 +184,7 @@ function statusToV1({ type, resource, containerResource, pods, object, external 
   });
 }
 
-const known = (value: unknown): unknown => (value === '0' ? undefined : value);
-
+/** Amounts are never absent there: of what said none it says "0". */
 function statusFromV1(metric: Json): MetricStatus {
   const of = (field: string): Json | undefined => metric[field] as Json | undefined;
   const [object, pods, resource, container, external] = [
@@ -197,18 +196,18 @@ function statusFromV1(metric: Json): MetricStatus {
   ];
   const current = (source: Json): Json => ({
     averageUtilization: source['currentAverageUtilization'],
-    averageValue: known(source['currentAverageValue']),
+    averageValue: source['currentAverageValue'] ?? '0',
   });
   return compact({
     type: metric['type'],
     object: object && {
       describedObject: object['target'],
       metric: { name: object['metricName'], selector: object['selector'] },
-      current: { value: object['currentValue'], averageValue: object['averageValue'] },
+      current: { value: object['currentValue'] ?? '0', averageValue: object['averageValue'] },
     },
     pods: pods && {
       metric: { name: pods['metricName'], selector: pods['selector'] },
-      current: { averageValue: pods['currentAverageValue'] },
+      current: { averageValue: pods['currentAverageValue'] ?? '0' },
     },
     resource: resource && { name: resource['name'], current: current(resource) },
     containerResource: container && {
@@ -218,7 +217,7 @@ function statusFromV1(metric: Json): MetricStatus {
     },
     external: external && {
       metric: { name: external['metricName'], selector: external['metricSelector'] },
-      current: { value: known(external['currentValue']), averageValue: external['currentAverageValue'] },
+      current: { value: external['currentValue'] ?? '0', averageValue: external['currentAverageValue'] },
     },
   }) as unknown as MetricStatus;
 }
@@ -267,25 +266,27 @@ function parsed<T>(text: string | undefined): T | undefined {
   }
 }
 
-function listOf(text: string | undefined): Json[] {
+function listOf(text: string | undefined): Json[] | undefined {
   const list = parsed<unknown>(text);
-  if (!Array.isArray(list)) return [];
-  return list.filter((item): item is Json => typeof item === 'object' && item !== null);
+  return Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null)
+    ? (list as Json[])
+    : undefined;
 }
 
 export function fromV1(obj: Frozen<v1.HorizontalPodAutoscaler>): HorizontalPodAutoscaler {
   const { metadata, spec = {} as v1.HorizontalPodAutoscalerSpec, status } = thaw<v1.HorizontalPodAutoscaler>(obj);
   const annotations = metadata.annotations ?? {};
-  const metrics = listOf(annotations[metricsKey]).map(metricFromV1);
+  const metrics = listOf(annotations[metricsKey])?.map(metricFromV1) ?? [];
   const target = spec.targetCPUUtilizationPercentage;
   if (target !== undefined)
     metrics.push({
       type: 'Resource',
       resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: target } },
     });
-  const current = listOf(annotations[currentKey]).map(statusFromV1);
   const cpuNow = status?.currentCPUUtilizationPercentage;
-  if (cpuNow !== undefined) setCpu(current, cpuNow);
+  // The annotation says more than the field, and so takes its place.
+  const current =
+    listOf(annotations[currentKey])?.map(statusFromV1) ?? (cpuNow === undefined ? [] : [cpuUsage(cpuNow)]);
   const behavior = parsed<Json>(annotations[behaviorKey]);
   const conditions = parsed<HorizontalPodAutoscaler['status']['conditions']>(annotations[conditionsKey]);
   for (const key of [metricsKey, behaviorKey, currentKey, conditionsKey]) delete annotations[key];
@@ -313,8 +314,6 @@ function behaviorFrom(behavior: Json): HorizontalPodAutoscalerBehavior {
   return { ...(scaleUp && { scaleUp }), ...(scaleDown && { scaleDown }) };
 }
 
-function setCpu(current: MetricStatus[], averageUtilization: number): void {
-  const cpu = current.find(({ type, resource }) => type === 'Resource' && resource?.name === 'cpu');
-  if (cpu?.resource !== undefined) cpu.resource.current = { ...cpu.resource.current, averageUtilization };
-  else current.push({ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization } } });
+function cpuUsage(averageUtilization: number): MetricStatus {
+  return { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization } } };
 }

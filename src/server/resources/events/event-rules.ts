@@ -75,4 +75,7 @@ export function validateStrictChange(problems: Problems, next: Frozen<Event>, pr
   validateSeries(problems, next);
   for (const field of immutable)
     problems.immutable(field === 'reportingComponent' ? 'reportingController' : field, next[field], prev[field], same);
+  // An object that is named without anything said of it is not the same as none.
+  if (same(next.related, prev.related) && (next.related === undefined) !== (prev.related === undefined))
+    problems.invalid('related', next.related, 'field is immutable');
 }
