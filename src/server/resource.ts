@@ -35,6 +35,8 @@ export interface Subresource<T extends KubeObject> {
   prepareForUpdate?(next: T, prev: Frozen<T>, context: StrategyContext): void;
   validateUpdate?(next: Frozen<T>, prev: Frozen<T>): FieldError[];
   warnings?(next: Frozen<T>, prev: Frozen<T>): string[];
+  /** Default true: answers can be had as Tables. Upstream has forgotten it for some, which clients are told by 406. */
+  readonly hasTable?: false;
 }
 
 /** The ways between the stored version of a custom kind's objects (any of its versions) and this one. */

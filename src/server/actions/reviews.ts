@@ -48,8 +48,8 @@ async function noted<T>(
   return { review, managedFields };
 }
 
-function answer(object: object): ApiAnswer {
-  return { type: 'object', code: 201, object: freeze(object) as Frozen<object> };
+function answer(served: Served, object: object): ApiAnswer {
+  return { type: 'object', code: 201, object: freeze(object) as Frozen<object>, served };
 }
 
 function shownUser(user: UserInfo): object {
@@ -100,13 +100,13 @@ function tokenReview({ tokens, audiences }: ReviewDeps): Action['handle'] {
         : { authenticated: true, user: shownUser(result.user), audiences: common };
     const metadata: Partial<KubeObject['metadata']> = { ...review.metadata, ...(managedFields && { managedFields }) };
     delete metadata.namespace;
-    return answer({ ...review, metadata, status });
+    return answer(served, { ...review, metadata, status });
   };
 }
 
 const selfSubjectReview: Action['handle'] = async (_parts, request, served) => {
   const review = await bodyOf<KubeObject>(request, served);
-  return answer({
+  return answer(served, {
     kind: review.kind,
     apiVersion: review.apiVersion,
     metadata: { creationTimestamp: timeText(request.arrivedMs) },
@@ -149,7 +149,7 @@ function accessReview({ authorizers }: ReviewDeps, whose: 'subject' | 'local' | 
     }
     if (decision === 'no opinion') reason = reasonOf(authorizers, attributes);
     const lost = evaluationError(spec);
-    return answer({
+    return answer(served, {
       ...review,
       metadata: {
         ...(whose === 'local' && { namespace }),
@@ -193,7 +193,7 @@ function rulesReview({ rbac, authorizers }: ReviewDeps): Action['handle'] {
     const nonResourceRules = rules
       .filter((rule) => (rule.nonResourceURLs ?? []).length > 0)
       .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs }));
-    return answer({
+    return answer(served, {
       kind: review.kind,
       apiVersion: review.apiVersion,
       metadata: {},

@@ -108,7 +108,7 @@ export function tokenRequestAction(tokens: ServiceAccountTokens): Action {
         },
         status: { token, expirationTimestamp: timeText(nowMs + seconds * 1000) },
       };
-      return { type: 'object', code: 201, object: freeze(answer) as unknown as Frozen<object> };
+      return { type: 'object', code: 201, object: freeze(answer) as unknown as Frozen<object>, served };
     },
   };
 }

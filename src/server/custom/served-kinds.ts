@@ -109,13 +109,14 @@ function subresourcesOf(
   const verbs = new Set(['get', 'patch', 'update']);
   const { group, version, kind } = resource;
   if (given?.status !== undefined)
-    found.set('status', { name: 'status', verbs, kind: { group, version, kind }, type: 'object' });
+    found.set('status', { name: 'status', verbs, kind: { group, version, kind }, type: 'object', hasTable: true });
   if (given?.scale !== undefined)
     found.set('scale', {
       name: 'scale',
       verbs,
       kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
       type: 'scale',
+      hasTable: true,
     });
   return found;
 }

@@ -1,5 +1,5 @@
 // Owns the forms in which objects travel: media types with their parameters, and which of them a client accepts.
-import { isStatusError, statusError } from '../../api/status-error.ts';
+import { isStatusError, type StatusError, statusError } from '../../api/status-error.ts';
 import type { ApiRequest } from '../request.ts';
 
 export type Media = 'json' | 'yaml' | 'protobuf' | 'cbor';
@@ -129,23 +129,24 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
   const cached = isCached ? formCache.get(accept) : undefined;
   if (cached !== undefined) return cached;
   const form = choose(accept, pretty, offer);
-  if (typeof form === 'string')
+  if (form === 'transformation') throw noTransformation(offer);
+  if (form === 'type')
     throw statusError(
       'NotAcceptable',
-      refusalText(form, offer),
-      // Upstream says nothing of the object when the type is known and only the transformation is not.
-      form === 'transformation' || offer.plainRefusal === true ? undefined : {},
+      `406: Not Acceptable\n\nAvailable representations: ${typesOf(offer)}`,
+      offer.plainRefusal === true ? undefined : {},
     );
   if (isCached && formCache.size < 1000) formCache.set(accept, form);
   return form;
 }
 
-/** The one is told by the router upstream, the other by who knows the object. */
-function refusalText(wrong: 'type' | 'transformation', { media }: Offer): string {
-  const types = media.map((one) => mediaTypes[one]).join(', ');
-  return wrong === 'type'
-    ? `406: Not Acceptable\n\nAvailable representations: ${types}`
-    : `only the following media types are accepted: ${types}`;
+function typesOf({ media }: Offer): string {
+  return media.map((one) => mediaTypes[one]).join(', ');
+}
+
+/** Upstream says nothing of the object when the type is known and only the transformation is not. */
+export function noTransformation(offer: Offer): StatusError {
+  return statusError('NotAcceptable', `only the following media types are accepted: ${typesOf(offer)}`);
 }
 
 /** What is wrong with it, when nothing is offered. */

@@ -126,6 +126,7 @@ function servedOf(resource: Resource, found: APIResourceDiscovery, collection: C
       verbs: new Set(verbs),
       kind,
       type: kind.kind === 'Scale' ? 'scale' : isObject ? 'object' : 'action',
+      hasTable: kind.kind === 'Scale' || (isObject && resource.subresources?.[subresource]?.hasTable !== false),
     });
   }
   return { resource, collection, verbs: new Set(found.verbs), subresources, custom: false };

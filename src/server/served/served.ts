@@ -24,6 +24,8 @@ export interface ServedSubresource {
   readonly kind: GroupVersionKind;
   /** "object": another view of writing the same object; "scale"; "action": served by a handler of `actions`. */
   readonly type: 'object' | 'scale' | 'action';
+  /** Whether answers can be had as Tables. */
+  readonly hasTable: boolean;
 }
 
 export interface Served {

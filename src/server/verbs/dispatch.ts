@@ -80,7 +80,6 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
       // Kinds that are only asked have no objects: their names are no paths.
       if (served.collection === undefined && info.name !== '') throw noSuchResource();
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
-      if (request.form.as === 'Table') throw notAcceptable();
       return action.handle(parts, request, served);
     }
     if (served.terminating === true && info.verb === 'create')
@@ -110,11 +109,6 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   if (action === undefined)
     throw notFound({ group: resource.group, plural: `${resource.plural}/${info.subresource}` }, info.name);
   return action.handle(parts, request, served);
-}
-
-/** What is only asked has no rows. */
-function notAcceptable(): Error {
-  return statusError('NotAcceptable', 'the answer to this request has no form of a Table');
 }
 
 function isMisplaced({ resource }: Served, { info: { namespace, name, verb } }: ApiRequest): boolean {

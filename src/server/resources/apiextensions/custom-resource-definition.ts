@@ -130,6 +130,7 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
   ],
   subresources: {
     status: {
+      hasTable: false,
       // The metadata is not put back, as upstream has it.
       prepareForUpdate: (next, prev) => keep<Definition, 'spec'>(next, prev, 'spec'),
       validateUpdate: (next) => loaded().validateDefinitionStatus(next),

@@ -101,6 +101,7 @@ export const apiService = defineResource<APIService>(apiServices, {
   ],
   subresources: {
     status: {
+      hasTable: false,
       prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
       validateUpdate: (next) => validateStatus(next).list,
     },

@@ -82,6 +82,7 @@ export const certificateSigningRequest = defineResource<Request>(certificateSign
       },
     },
     approval: {
+      hasTable: false,
       prepareForUpdate(next, prev, context) {
         keep(next, prev, 'spec');
         fillTimes(next, prev, context);

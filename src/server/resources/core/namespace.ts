@@ -69,6 +69,7 @@ export const namespace = defineResource<Namespace>(namespaces, {
       },
     },
     finalize: {
+      hasTable: false,
       prepareForUpdate: (next, prev) => keep(next, prev, 'status'),
       validateUpdate(next) {
         const problems = new Problems();

@@ -51,6 +51,7 @@ function onlySpec(next: Pod, prev: Frozen<Pod>, take: (from: Pod['spec'], to: Po
 }
 
 export const ephemeralContainers: Subresource<Pod> = {
+  hasTable: false,
   prepareForUpdate(next, prev) {
     onlySpec(next, prev, (from, to) => {
       if (from.ephemeralContainers === undefined) delete to.ephemeralContainers;
@@ -77,6 +78,7 @@ export const ephemeralContainers: Subresource<Pod> = {
 const containerLists = ['containers', 'initContainers'] as const;
 
 export const resize: Subresource<Pod> = {
+  hasTable: false,
   prepareForUpdate(next, prev) {
     onlySpec(next, prev, (from, to) => {
       for (const list of containerLists) {

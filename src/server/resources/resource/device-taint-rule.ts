@@ -69,6 +69,7 @@ export const deviceTaintRule = defineResource<DeviceTaintRule>(deviceTaintRules,
   ],
   subresources: {
     status: {
+      hasTable: false,
       prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
       validateUpdate({ status }) {
         const problems = new Problems();

@@ -67,6 +67,7 @@ export const resourceClaim = defineResource<Claim>(resourceClaims, {
   columns: [nameColumn, { name: 'State', type: 'string', cell: stateText }, ageColumn],
   subresources: {
     status: {
+      hasTable: false,
       prepareForUpdate(next, prev) {
         keep(next, prev, 'spec');
         for (const result of next.status?.allocation?.devices?.results ?? []) delete result.skipNodeOperations;
