@@ -31,7 +31,7 @@ export function validateObjectMeta(meta: Meta, rules: MetaRules, path = 'metadat
     if (namespace === '') errors.push(field.required(`${path}.namespace`));
     else for (const text of dnsLabel(namespace)) errors.push(field.invalid(`${path}.namespace`, namespace, text));
   } else if (namespace !== '') errors.push(field.forbidden(`${path}.namespace`, 'not allowed on this type'));
-  return [...errors, ...validateRest(meta, path, rules.anyFinalizer)];
+  return [...errors, ...validateRest(meta, path), ...unqualifiedFinalizers(meta, path, rules.anyFinalizer)];
 }
 
 /** What a writer of a finalizer that is not qualified is told, where it is taken all the same. */
@@ -49,14 +49,14 @@ export function finalizerWarnings(next: Meta, prev: Meta | undefined): string[] 
 }
 
 /** What create and update check alike. */
-function validateRest(meta: Meta, path: string, anyFinalizer = false): FieldError[] {
+function validateRest(meta: Meta, path: string): FieldError[] {
   const generation = meta.generation ?? 0;
   return [
     ...(generation < 0 ? [field.invalid(`${path}.generation`, generation, 'must be greater than or equal to 0')] : []),
     ...validateLabels(meta.labels, `${path}.labels`),
     ...validateAnnotations(meta.annotations, `${path}.annotations`),
     ...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`),
-    ...validateFinalizers(meta.finalizers, `${path}.finalizers`, anyFinalizer),
+    ...validateFinalizers(meta.finalizers, `${path}.finalizers`),
     ...validateManagedFields(meta.managedFields, `${path}.managedFields`),
   ];
 }
@@ -111,27 +111,23 @@ function validateOwnerReferences(
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-function validateFinalizers(
-  finalizers: readonly string[] | undefined,
-  path: string,
-  anyFinalizer: boolean,
-): FieldError[] {
-  const errors: FieldError[] = [];
+function validateFinalizers(finalizers: readonly string[] | undefined, path: string): FieldError[] {
   const all = finalizers ?? [];
-  all.forEach((name, at) => {
-    for (const text of qualifiedName(name)) errors.push(field.invalid(path, name, text));
-    if (!anyFinalizer && !name.includes('/') && !standardFinalizers.has(name))
-      errors.push(
-        field.invalid(
-          field.index(path, at),
-          name,
-          'name is neither a standard finalizer name nor is it fully qualified',
-        ),
-      );
-  });
+  const errors = all.flatMap((name) => qualifiedName(name).map((text) => field.invalid(path, name, text)));
   if (all.includes('orphan') && all.includes('foregroundDeletion'))
     errors.push(field.invalid(path, all, 'finalizer orphan and foregroundDeletion cannot both be set'));
   return errors;
+}
+
+/** Judged with the kind, after all that holds for every kind. */
+function unqualifiedFinalizers({ finalizers = [] }: Meta, path: string, anyFinalizer = false): FieldError[] {
+  if (anyFinalizer) return [];
+  const text = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((name, at) =>
+    name.includes('/') || standardFinalizers.has(name)
+      ? []
+      : [field.invalid(field.index(`${path}.finalizers`, at), name, text)],
+  );
 }
 
 const maxManagerLength = 128;
@@ -162,18 +158,22 @@ const immutable = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** The errors of a change. The server fills system fields that the client left out before it asks. */
+/**
+ * The errors of a change. The server fills system fields that the client left out before it asks. What a change may not do stands behind
+ * what no object may be. `repeated`: all that is looked at for a change is told twice, as upstream tells it of custom kinds.
+ */
 export function validateObjectMetaUpdate(
   next: Meta,
   prev: Meta,
-  path = 'metadata',
-  anyFinalizer = false,
+  rules: { readonly anyFinalizer: boolean; readonly repeated: boolean } = { anyFinalizer: false, repeated: false },
 ): FieldError[] {
-  const errors: FieldError[] = [];
+  const path = 'metadata';
+  const errors = validateRest(next, path);
+  const changes: FieldError[] = [];
   if (prev.deletionTimestamp !== undefined) {
     const added = (next.finalizers ?? []).filter((name) => !(prev.finalizers ?? []).includes(name));
     if (added.length > 0)
-      errors.push(
+      changes.push(
         field.forbidden(
           `${path}.finalizers`,
           `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
@@ -181,9 +181,12 @@ export function validateObjectMetaUpdate(
       );
   }
   if ((next.generation ?? 0) < (prev.generation ?? 0))
-    errors.push(field.invalid(`${path}.generation`, next.generation ?? 0, 'must not be decremented'));
+    changes.push(field.invalid(`${path}.generation`, next.generation ?? 0, 'must not be decremented'));
   for (const name of immutable)
     if ((next[name] ?? '') !== (prev[name] ?? ''))
-      errors.push(field.invalid(`${path}.${name}`, next[name], 'field is immutable'));
-  return [...errors, ...validateRest(next, path, anyFinalizer)];
+      changes.push(field.invalid(`${path}.${name}`, next[name], 'field is immutable'));
+  if (!rules.repeated) return [...errors, ...changes, ...unqualifiedFinalizers(next, path, rules.anyFinalizer)];
+  // Finalizers are looked at with the whole object only.
+  changes.push(...errors.filter((error) => error.field !== `${path}.finalizers`));
+  return [...errors, ...changes, ...changes];
 }

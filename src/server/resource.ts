@@ -103,6 +103,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly metadataLater?: boolean;
   /** Texts for Warning headers. `prev` on updates only. */
   warnings?(obj: Frozen<T>, prev?: Frozen<T>): string[];
+  /** Warnings of what an update was let off. They are told also when something else is refused. */
+  forgiven?(obj: Frozen<T>, prev: Frozen<T>): string[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectable?: Readonly<Record<string, (obj: Frozen<T>) => string>>;
   /** An annotation that upstream's own form of the kind keeps elsewhere: what shows only metadata has it not. */

@@ -25,7 +25,7 @@ export interface ZpagesOptions {
   readonly paths: () => readonly string[];
 }
 
-const refusalOffer: Offer = { media: ['json', 'yaml'], as: false, subtypes: true };
+const refusalOffer: Offer = { media: ['json', 'yaml'], as: false, unrouted: true };
 const group = 'config.k8s.io';
 const versions: ReadonlySet<string> = new Set(['v1alpha1', 'v1beta1']);
 /** Each answer in text has another one: nobody is to read it by program. */

@@ -92,7 +92,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
   const judgeAll = (next: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): FieldError[] =>
     judgeObject(compile(), next as Frozen<Loose>, prev as Frozen<Loose> | undefined, version, names.kind);
   /** Rules that were not run warn of nothing. */
-  const ruleWarnings = (next: Frozen<KubeObject>, prev: Frozen<KubeObject> | undefined): string[] => {
+  const ruleWarnings = (next: Frozen<KubeObject>, prev: Frozen<KubeObject>): string[] => {
     const texts = compile().rules?.warnings(next, prev) ?? [];
     return texts.length > 0 && judgeAll(next, prev).includes(unchecked) ? [] : texts;
   };
@@ -124,7 +124,8 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
     validateUpdateAlone: true,
     validateUpdate: judgeAll,
     anyFinalizer: true,
-    warnings: (object, prev) => [...ruleWarnings(object, prev), ...finalizerWarnings(object.metadata, prev?.metadata)],
+    warnings: (object, prev) => finalizerWarnings(object.metadata, prev?.metadata),
+    forgiven: ruleWarnings,
     ...(hasStatus && {
       subresources: {
         status: {

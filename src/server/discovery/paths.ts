@@ -1,7 +1,6 @@
 // Owns the paths of discovery: /api, /apis, /apis/G, /apis/G/V, in the form that the client asks for.
 import { freeze } from '../../api/meta.ts';
 import type { Counter } from '../../base/metrics.ts';
-import { isStatusError, statusError } from '../../api/status-error.ts';
 import {
   acceptHeader,
   formOr,
@@ -52,31 +51,15 @@ export function discoveryPaths(what: Discoverable, address: () => string, remade
 function version(request: ApiRequest, catalog: Catalog, group: string, name: string): ApiAnswer | undefined {
   const any = catalog.all().find(({ resource }) => resource.group === group);
   const list = resourceList(catalog, group, name);
-  if (any?.custom === true) return ofCustom(request, list);
+  if (any?.custom === true) return told(request, list);
   if (list !== undefined || any === undefined) return found(request, list, true);
   request.form = formOr(request, plainOffer);
   throw noSuchResource();
 }
 
-/** Custom kinds are told of by a server of their own, upstream, which refuses forms without details. */
-function ofCustom(request: ApiRequest, list: object | undefined): ApiAnswer | undefined {
-  try {
-    return found(request, list);
-  } catch (error) {
-    if (!isStatusError(error, 'NotAcceptable')) throw error;
-    throw statusError('NotAcceptable', error.message);
-  }
-}
-
-/** What tells of all groups refuses forms in words of its own. */
+/** What tells of all groups and of custom kinds is told by a server of its own upstream, without a router. */
 function told(request: ApiRequest, value: object | undefined): ApiAnswer | undefined {
-  try {
-    return found(request, value, false, wideOffer);
-  } catch (error) {
-    if (!isStatusError(error, 'NotAcceptable')) throw error;
-    const media = plainOffer.media.map((one) => mediaTypes[one]).join(', ');
-    throw statusError('NotAcceptable', `only the following media types are accepted: ${media}`);
-  }
+  return found(request, value, false, wideOffer);
 }
 
 function root(request: ApiRequest, document: Document, legacy: () => object): ApiAnswer {

@@ -65,10 +65,8 @@ export interface Offer {
   readonly as: boolean;
   /** Only for Tables and metadata alone. */
   readonly viewsOnly?: readonly Media[];
-  /** A refusal says nothing of the object. */
-  readonly plainRefusal?: boolean;
-  /** "application/*" is understood. */
-  readonly subtypes?: boolean;
+  /** Not behind the router that takes Accept by its letters: "application/*" is understood, and a refusal says nothing of the object. */
+  readonly unrouted?: boolean;
 }
 
 /** Objects and lists of stored kinds. */
@@ -79,11 +77,11 @@ export const cborOffer: Offer = { media: [...objectOffer.media, 'cbor'], as: tru
 /** What may be in forms of discovery and of errors. */
 export const plainOffer: Offer = { media: objectOffer.media, as: false };
 
-/** Refusals, and what tells of all groups: these are not behind the router that takes Accept by its letters. */
-export const wideOffer: Offer = { ...plainOffer, subtypes: true };
+/** Refusals, and what tells of all groups. */
+export const wideOffer: Offer = { ...plainOffer, unrouted: true };
 
 /** The same of custom kinds: these have no protobuf form, but their Tables and metadata have. */
-export const customOffer: Offer = { ...objectOffer, viewsOnly: ['protobuf'], plainRefusal: true };
+export const customOffer: Offer = { ...objectOffer, viewsOnly: ['protobuf'], unrouted: true };
 
 /** Streams of events. */
 export const watchMedia: readonly Media[] = ['json', 'protobuf'];
@@ -129,13 +127,9 @@ export function negotiate(accept: string | undefined, pretty: boolean, offer: Of
   const cached = isCached ? formCache.get(accept) : undefined;
   if (cached !== undefined) return cached;
   const form = choose(accept, pretty, offer);
-  if (form === 'transformation') throw noTransformation(offer);
+  if (form === 'transformation' || (form === 'type' && offer.unrouted === true)) throw noTransformation(offer);
   if (form === 'type')
-    throw statusError(
-      'NotAcceptable',
-      `406: Not Acceptable\n\nAvailable representations: ${typesOf(offer)}`,
-      offer.plainRefusal === true ? undefined : {},
-    );
+    throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${typesOf(offer)}`, {});
   if (isCached && formCache.size < 1000) formCache.set(accept, form);
   return form;
 }
@@ -153,7 +147,7 @@ export function noTransformation(offer: Offer): StatusError {
 function choose(accept: string, pretty: boolean, offer: Offer): Form | 'type' | 'transformation' {
   let wrong: 'type' | 'transformation' = 'type';
   for (const { type, parameters } of parseAccept(accept)) {
-    const isAny = type === '*/*' || (offer.subtypes === true && type === 'application/*');
+    const isAny = type === '*/*' || (offer.unrouted === true && type === 'application/*');
     const media = isAny ? 'json' : mediaOf.get(type);
     if (media === undefined || !offer.media.includes(media)) continue;
     const stream = parameters.get('stream');

@@ -6,7 +6,7 @@ import type { Frozen, KubeObject } from '../../api/meta.ts';
 import { schemaOf } from '../../api/schema/builtin.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { apiVersionOf } from '../../api/meta.ts';
-import { statusError } from '../../api/status-error.ts';
+import { badRequest, statusError } from '../../api/status-error.ts';
 import type { Entry } from '../cache/entry.ts';
 import type { Column, Resource } from '../resource.ts';
 import type { Served } from '../served/served.ts';
@@ -167,6 +167,7 @@ export function objectView(
   const shown = entry === undefined || bookmark ? object : (versionView(entry, served) as Frozen<KubeObject>);
   if (form.as === 'PartialObjectMetadata') return partial(served, object, shown, form.asVersion);
   if (form.as === 'PartialObjectMetadataList') throw notAcceptable();
+  requireInclude(form);
   return {
     kind: 'Table',
     apiVersion: `meta.k8s.io/${form.asVersion}`,
@@ -202,6 +203,7 @@ export function listView(
       count: entries.length,
       item: (at) => partial(served, entries[at]!.object, shown(entries[at]!), form.asVersion),
     };
+  requireInclude(form);
   const { rowOrder } = served.collection?.storage ?? served.resource;
   const sorted = rowOrder === undefined ? entries : [...entries].sort((a, b) => rowOrder(a.object, b.object));
   return {
@@ -213,6 +215,16 @@ export function listView(
       return row(served, entry.object, shown(entry), form, form.includeObject ?? 'Metadata', nowMs, false);
     },
   };
+}
+
+const includes: readonly (string | undefined)[] = [undefined, '', 'None', 'Metadata', 'Object'];
+
+/** Throws BadRequest. As upstream has it, this is judged with the answer: what was asked for is done by then. */
+export function requireInclude({ as, includeObject }: Form): void {
+  if (as === 'Table' && !includes.includes(includeObject))
+    throw badRequest(
+      `includeObject of a Table is Metadata, Object, None or empty, not ${JSON.stringify(includeObject)}`,
+    );
 }
 
 function notAcceptable(): Error {

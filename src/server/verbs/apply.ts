@@ -18,7 +18,7 @@ import { applyAllDefaults, decodeValue, type Expected, schemaOfKind } from './de
 import { NotConvertible, setManagedFields, withConversions, writeContext } from './field-managers.ts';
 import { type WriteOptions, writeOptions } from './options.ts';
 import { fromStorage, toStorage } from './strategy.ts';
-import { change, checkUid, isAbout } from './update.ts';
+import { change, isAbout } from './update.ts';
 
 const yamlType = 'application/apply-patch+yaml';
 const cborType = 'application/apply-patch+cbor';
@@ -129,7 +129,6 @@ export async function apply(parts: Parts, request: ApiRequest, served: Served): 
     return await change(parts, request, served, options, async (entry) => {
       const next = await merge(entry.object);
       checkAppliedVersion(applied, entry, served);
-      checkUid(configuration, entry, served);
       return { next, recorded: true };
     });
   } catch (error) {

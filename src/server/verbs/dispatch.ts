@@ -2,6 +2,7 @@
 import { badRequest, forbidden, notFound, statusError } from '../../api/status-error.ts';
 import { actionKey } from '../action.ts';
 import type { Parts } from '../parts.ts';
+import type { RequestInfo } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
 import type { Served } from '../served/served.ts';
@@ -50,7 +51,7 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   const isOther = request.method === 'HEAD' || request.method === 'OPTIONS';
   if (isOther && served.custom) throw methodNotAllowed();
   // Custom kinds have no paths but their own.
-  if (served.custom && isMisplaced(served, request)) return undefined;
+  if (served.custom && isMisplaced(served, info)) return undefined;
   checkPlace(served, request);
   if (isOther)
     throw info.subresource === '' || served.subresources.has(info.subresource) ? methodNotAllowed() : noSuchResource();
@@ -111,7 +112,7 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   return action.handle(parts, request, served);
 }
 
-function isMisplaced({ resource }: Served, { info: { namespace, name, verb } }: ApiRequest): boolean {
+export function isMisplaced({ resource }: Served, { namespace, name, verb }: RequestInfo): boolean {
   if (resource.namespaced) return namespace === '' && (name !== '' || verb === 'create' || verb === 'deletecollection');
   return namespace !== '';
 }

@@ -50,12 +50,11 @@ export function fillNew(object: KubeObject, random: Random, nowMs: number): void
 export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): void {
   const metadata: Partial<KubeObject['metadata']> = next.metadata;
   const before = prev.metadata;
-  // A uid in the body was compared before; an absent one means the same.
-  set(metadata, 'uid', before.uid);
+  // Refused when it was said and differs; absent means the same.
+  set(metadata, 'uid', metadata.uid || before.uid);
   set(metadata, 'creationTimestamp', before.creationTimestamp);
   // Nobody may begin a deletion this way; what is being deleted stays so, whatever is said.
   set(metadata, 'deletionTimestamp', before.deletionTimestamp ?? metadata.deletionTimestamp);
-  // Refused when it was said and differs; absent means the same.
   set(metadata, 'deletionGracePeriodSeconds', metadata.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds);
   set(metadata, 'generation', before.generation);
   delete metadata.selfLink;
@@ -83,8 +82,9 @@ export function validateMetadataUpdate(
   next: Frozen<KubeObject>,
   prev: Frozen<KubeObject>,
   resource: Resource,
+  repeated: boolean,
 ): FieldError[] {
   // The version was compared before, and is the store's.
   const { resourceVersion: _, ...before } = prev.metadata;
-  return validateObjectMetaUpdate(next.metadata, before, 'metadata', resource.anyFinalizer === true);
+  return validateObjectMetaUpdate(next.metadata, before, { anyFinalizer: resource.anyFinalizer === true, repeated });
 }

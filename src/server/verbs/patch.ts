@@ -19,7 +19,7 @@ import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { applyAllDefaults, type Decoded, decodeValue, type Expected, schemaOfKind } from './decode.ts';
 import { fromStorage, toStorage } from './strategy.ts';
-import { change, checkUid, checkVersion } from './update.ts';
+import { change, checkVersion } from './update.ts';
 
 const jsonType = 'application/json-patch+json';
 const mergeType = 'application/merge-patch+json';
@@ -36,6 +36,15 @@ async function readPatch(request: ApiRequest, type: string): Promise<ParsedJson>
   return type === jsonType ? parsed : { ...parsed, value: plainValue(parsed), oddNumbers: false };
 }
 
+/** The types of patches that a kind takes. CBOR's is for who asks where it is on: `isApply`. */
+const patchTypes: readonly string[] = [jsonType, mergeType, strategicType, applyType];
+const customPatchTypes: readonly string[] = [jsonType, mergeType, applyType];
+
+/** Whether what is sent is a patch of a type that is taken: all else is refused before anything is looked at. */
+export function isPatchType(request: ApiRequest, custom: boolean): boolean {
+  return isApply(request) || (custom ? customPatchTypes : patchTypes).includes(contentTypeOf(request));
+}
+
 /** Sends the type of a patch to what it does; throws UnsupportedMediaType for any other, and for strategic patches of custom kinds. */
 function patcher(
   type: string,
@@ -46,12 +55,11 @@ function patcher(
   if (type === mergeType) return applyMergePatch;
   if (type === strategicType && schema !== undefined && !custom)
     return (object, patch) => applyStrategicPatch(object, patch, schema);
-  const supported = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   throw statusError(
     'UnsupportedMediaType',
     // The router refuses it upstream, for kinds that it knows.
     custom
-      ? `the body of the request was in an unknown format - accepted media types include: ${supported.join(', ')}`
+      ? `the body of the request was in an unknown format - accepted media types include: ${customPatchTypes.join(', ')}`
       : '415: Unsupported Media Type',
     custom ? undefined : {},
   );
@@ -91,7 +99,6 @@ export async function patch(parts: Parts, request: ApiRequest, served: Served): 
     checkVersion(next.metadata.resourceVersion ?? '', entry, served);
     checkName(next.metadata.name, request);
     fitNamespace(next, served.resource.namespaced, entry.object.metadata.namespace ?? '');
-    checkUid(next, entry, served);
   }
 }
 

@@ -8,6 +8,8 @@ import type { KubeObject } from '../../api/meta.ts';
 import type { Status } from '../../api/generated/meta.v1.ts';
 import { Compacted, FutureRevision } from '../../store/store.ts';
 import { Entry } from '../cache/entry.ts';
+import { type Media, mediaTypes, watchMedia } from '../http/form.ts';
+import { requireInclude } from '../http/view.ts';
 import type { Change } from '../cache/change.ts';
 import { WatchRun } from '../cache/watcher.ts';
 import type { Parts } from '../parts.ts';
@@ -91,27 +93,23 @@ export function list(parts: Parts, request: ApiRequest, served: Served, paged = 
     : listNow(parts, request, served, paged);
 }
 
-interface Question {
-  readonly limit: number;
-  readonly token: string;
-  readonly match: string;
+interface Question extends ListQuery {
   readonly revision: number | undefined;
   readonly selection: Selection;
 }
 
-function questionOf(request: ApiRequest, served: Served): Question {
+/** What a list or watch asks, judged in upstream's order: numbers and selectors, options that do not go together, fields, the version. */
+function questionOf(request: ApiRequest, served: Served, check: CheckOptions): Question {
   const { query } = request;
-  const limit = Math.max(0, wholeNumber(query, 'limit'));
-  wholeNumber(query, 'timeoutSeconds');
-  const token = query.get('continue') ?? '';
-  const match = query.get('resourceVersionMatch') ?? '';
-  checkListOptions(query, token);
-  const revision = revisionOf(query.get('resourceVersion'));
-  return { limit, token, match, revision, selection: selectionOf(request, served) };
+  const asked = listQuery(query, check);
+  const selection = selectionOf(request, served);
+  if (asked.token !== '' && check === listErrors && !/^0?$/.test(query.get('resourceVersion') ?? ''))
+    throw badRequest('specifying resource version is not allowed when using continue');
+  return { ...asked, selection, revision: revisionOf(query.get('resourceVersion')) };
 }
 
 function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boolean): ApiAnswer | Promise<ApiAnswer> {
-  const { limit, token, match, revision, selection } = questionOf(request, served);
+  const { limit, token, match, revision, selection } = questionOf(request, served, listErrors);
   const answer = (part: ListAnswer): ApiAnswer => ({ type: 'list', served, list: part });
   // At version 0 the limit is ignored, also where a list goes on.
   if (token !== '') return continued(parts, served, selection, token, revision === 0 ? 0 : limit).then(answer);
@@ -137,7 +135,7 @@ function listNow(parts: Parts, request: ApiRequest, served: Served, inParts: boo
 /** Where others convert, all objects are to be readable, also those that are not asked for, as upstream's cache of the version has it. */
 async function listConverted(parts: Parts, request: ApiRequest, served: Served, paged: boolean): Promise<ApiAnswer> {
   // What is wrong with the question is told before what is wrong with the answer.
-  questionOf(request, served);
+  questionOf(request, served, listErrors);
   const all = [...served.collection!.cache.list({ type: 'all' })];
   await ready(served, all, whenListed(served, all));
   const answer = await listNow(parts, request, served, paged);
@@ -146,15 +144,35 @@ async function listConverted(parts: Parts, request: ApiRequest, served: Served, 
   return answer;
 }
 
-/** For kinds that are listed without being stored. What a version of them would be is not asked. */
-export function checkListQuery(query: URLSearchParams): void {
-  wholeNumber(query, 'limit');
-  wholeNumber(query, 'timeoutSeconds');
-  checkListOptions(query, '');
+type CheckOptions = (query: URLSearchParams, token: string) => FieldError[];
+
+interface ListQuery {
+  /** 0: none. */
+  readonly limit: number;
+  readonly timeoutSeconds: number;
+  readonly token: string;
+  readonly match: string;
 }
 
-/** Before anything is asked of the version itself. */
-function checkListOptions(query: URLSearchParams, token: string): void {
+/** What can be judged without knowing the kind. */
+function listQuery(query: URLSearchParams, check: CheckOptions): ListQuery {
+  const limit = Math.max(0, wholeNumber(query, 'limit'));
+  const timeoutSeconds = wholeNumber(query, 'timeoutSeconds');
+  const token = query.get('continue') ?? '';
+  const errors = check(query, token);
+  if (errors.length > 0) {
+    parseSelectors(query);
+    throw invalid(listOptions, '', errors);
+  }
+  return { limit, timeoutSeconds, token, match: query.get('resourceVersionMatch') ?? '' };
+}
+
+/** For kinds that are listed without being stored. What a version of them would be is not asked. */
+export function checkListQuery(query: URLSearchParams): void {
+  listQuery(query, listErrors);
+}
+
+function listErrors(query: URLSearchParams, token: string): FieldError[] {
   const version = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
   const errors: FieldError[] = [];
@@ -169,13 +187,7 @@ function checkListOptions(query: URLSearchParams, token: string): void {
   }
   if (query.has('sendInitialEvents'))
     errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  if (errors.length > 0) {
-    // Selectors that cannot be read are told of before options that do not go together.
-    parseSelectors(query);
-    throw invalid(listOptions, '', errors);
-  }
-  if (token !== '' && version !== '' && version !== '0')
-    throw badRequest('specifying resource version is not allowed when using continue');
+  return errors;
 }
 
 const matchField = 'resourceVersionMatch';
@@ -293,14 +305,13 @@ function expired(after: string): StatusError {
 export async function watch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   const collection = served.collection!;
   const { query } = request;
-  const { scope, matches } = selectionOf(request, served);
-  const revision = revisionOf(query.get('resourceVersion'));
+  const { selection, revision, timeoutSeconds } = questionOf(request, served, watchErrors);
+  requireStream(request);
+  requireInclude(request.form);
+  const { scope, matches } = selection;
   const bookmarks = queryFlag(query.get('allowWatchBookmarks'));
   const initialText = query.get('sendInitialEvents');
-  checkWatchOptions(query);
   const sendInitial = initialText === null ? revision === undefined || revision === 0 : queryFlag(initialText);
-  wholeNumber(query, 'limit');
-  const timeoutSeconds = wholeNumber(query, 'timeoutSeconds');
   const timeoutMs =
     timeoutSeconds > 0
       ? timeoutSeconds * 1000
@@ -340,13 +351,23 @@ export async function watch(parts: Parts, request: ApiRequest, served: Served): 
   return { type: 'watch', served, run };
 }
 
+/** Throws NotAcceptable: events come in few forms. The refusal itself comes in the form asked for. */
+function requireStream({ form, cbor }: ApiRequest): void {
+  const streams: readonly Media[] = cbor === true ? [...watchMedia, 'cbor'] : watchMedia;
+  if (streams.includes(form.media)) return;
+  const types = streams.map((media) =>
+    media === 'cbor' ? 'application/cbor-seq' : `${mediaTypes[media]};stream=watch`,
+  );
+  throw statusError('NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
+}
+
 function inScope(changes: readonly Change[], scope: Selection['scope']): readonly Change[] {
   if (scope.type === 'namespace') return changes.filter(({ key }) => key.startsWith(`${scope.namespace}/`));
   if (scope.type === 'key') return changes.filter(({ key }) => key === scope.key);
   return changes;
 }
 
-function checkWatchOptions(query: URLSearchParams): void {
+function watchErrors(query: URLSearchParams, token: string): FieldError[] {
   const match = query.get('resourceVersionMatch') ?? '';
   const initial = query.has('sendInitialEvents');
   const errors: FieldError[] = [];
@@ -356,10 +377,11 @@ function checkWatchOptions(query: URLSearchParams): void {
     if (!initial) errors.push(forbidden(matchField, 'is forbidden for watch unless sendInitialEvents is provided'));
     if (match !== 'NotOlderThan') errors.push(notSupported(matchField, match, ['NotOlderThan']));
   }
-  // Also where there is no such option.
-  if ((query.get('continue') ?? '') !== '')
+  // Who says nothing of initial events, and names no version, is taken to want them, and so to have said how old they may be.
+  const isImplied = !initial && /^0?$/.test(query.get('resourceVersion') ?? '');
+  if (token !== '' && (match !== '' || isImplied))
     errors.push(forbidden(matchField, `${matchField} is forbidden when continue is provided`));
-  if (errors.length > 0) throw invalid(listOptions, '', errors);
+  return errors;
 }
 
 function bookmark({ resource }: Served, revision: number, initialEnd: boolean): Entry {

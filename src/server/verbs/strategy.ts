@@ -134,24 +134,18 @@ export function validateChange(
   const rules = rulesOf(served);
   const frozen = next as Frozen<KubeObject>;
   const { judge, seen } = judgeOf(served);
-  const errors = isMistaken(served, next) ? [] : validateMetadataUpdate(frozen, prev, rules);
-  // Definitions and their kinds are looked at three times by upstream, which tells what it sees each time.
-  if (served.custom || judge.repeatsErrors) {
-    const again = errors.filter(({ field }) => /^metadata\.(labels|annotations|ownerReferences)/.test(field));
-    errors.push(...again, ...again);
-  }
+  const isRepeated = served.custom || judge.repeatsErrors === true;
+  const errors = isMistaken(served, next) ? [] : validateMetadataUpdate(frozen, prev, rules, isRepeated);
   if (subresource === '') {
     if (judge.validateUpdateAlone !== true) errors.push(...judge.validate(seen(frozen)));
     errors.push(...(judge.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   } else {
     errors.push(...(judge.subresources?.[subresource]?.validateUpdate?.(seen(frozen), seen(prev)) ?? []));
   }
-  // Rules of custom kinds that were let off warn also when something else is refused.
-  if (served.custom) for (const text of rules.warnings?.(frozen, prev) ?? []) warn(request, text);
+  for (const text of rules.forgiven?.(frozen, prev) ?? []) warn(request, text);
   const all = served.custom ? errors : ordered(judge, forgiveOldValues(errors, prev), true);
   refuse(asSaid(served, next), next.metadata.name, all);
   refuseRounded(request);
-  if (served.custom) return;
   const warnings =
     subresource === '' ? rules.warnings?.(frozen, prev) : rules.subresources?.[subresource]?.warnings?.(frozen, prev);
   for (const text of warnings ?? []) warn(request, text);

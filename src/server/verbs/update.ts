@@ -94,15 +94,6 @@ export function checkVersion(version: string, entry: Entry, served: Served): voi
     );
 }
 
-/** Throws Invalid when what a client changed is another object of the same name. */
-export function checkUid({ metadata }: KubeObject, { object }: Entry, served: Served): void {
-  const uid = metadata?.uid ?? '';
-  if (uid !== '' && uid !== object.metadata.uid)
-    throw invalid(rulesOf(served), object.metadata.name, [
-      fieldError.invalid('metadata.uid', uid, 'field is immutable'),
-    ]);
-}
-
 /** What a change makes of the newest object. `recorded`: managedFields are right already (apply). */
 export interface Proposal {
   readonly next: KubeObject;
