@@ -53,9 +53,8 @@ export function parseQuantity(text: string): Quantity {
   // Text without any digit is nothing, as upstream reads it: "Gi" is 0.
   const { base, exponent, format } = parseSuffix(suffix);
   const magnitude = toNano(whole.replace(/^0+/, ''), fraction, base, exponent);
-  // Upstream cuts to 2^63-1 only what has too many digits for its quick path: "10E" stays, "10Ei" does not.
-  const isLong = whole.length + fraction.length > (base === 10 ? 18 : 0);
-  const capped = isLong && magnitude > maxNano ? maxNano : magnitude;
+  // Only powers of two are cut to 2^63-1: "10E" and "1e30" stay, "10Ei" does not.
+  const capped = base === 2 && magnitude > maxNano ? maxNano : magnitude;
   return { nano: sign === '-' ? -capped : capped, format };
 }
 
@@ -78,6 +77,9 @@ function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: 
   return { base: 10, exponent: Number(match[1]), format: 'DecimalExponent' };
 }
 
+/** So many digits stand before the point at most; larger amounts are cut to 2^63-1. */
+const maxDigits = 120;
+
 /** Digits are bounded before they become a BigInt: strangers may write a million of them. */
 function toNano(whole: string, fraction: string, base: 2 | 10, exponent: number): bigint {
   const digits = (whole + fraction).replace(/^0+/, '');
@@ -85,10 +87,10 @@ function toNano(whole: string, fraction: string, base: 2 | 10, exponent: number)
   // The value is 0.digits × 10^magnitude (× 2^exponent).
   const shift = base === 10 ? exponent : 0;
   const magnitude = digits.length - fraction.length + shift;
-  if (magnitude > 40) return maxNano;
+  if (magnitude > maxDigits) return maxNano;
   if (magnitude < -40) return 1n;
-  const kept = digits.slice(0, 120);
-  const lost = /[1-9]/.test(digits.slice(120));
+  const kept = digits.slice(0, maxDigits);
+  const lost = /[1-9]/.test(digits.slice(maxDigits));
   let numerator = BigInt(kept);
   // numerator × 10^scale is the value in billionths.
   const scale = digits.length - kept.length - fraction.length + shift + 9;

@@ -112,6 +112,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly columns?: readonly Column<T>[];
   /** The order of a table's rows; default: that of the list. */
   readonly rowOrder?: (a: Frozen<T>, b: Frozen<T>) => number;
+  /** The rows of an empty table are null, as upstream has it of a few kinds. Default true of those without columns of their own. */
+  readonly nullRows?: true;
   /** What a table says of a row beside its cells. */
   rowConditions?(obj: Frozen<T>): { type: string; status: string; reason: string; message: string }[];
   /** "status", "scale", …: those whose object is this one and that need rules of their own. */
@@ -136,8 +138,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly orphanWarning?: string;
   /** DELETE answers with the object instead of a Status. */
   readonly deleteReturnsObject?: boolean;
-  /** What DELETE without a policy does with dependents. Default "background". */
-  readonly defaultPropagation?: 'background' | 'orphan';
+  /** What DELETE without a policy does with dependents. Default "background". "unsupported": policies are not heeded either. */
+  readonly defaultPropagation?: 'background' | 'orphan' | 'unsupported';
   /** Where the scale subresource reads and writes; default spec.replicas, status.replicas, spec.selector. */
   readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; readonly selector?: string };
   /** For a version that is not the one stored: its own `validate` and `validateUpdate` hold, not those of the stored one. */

@@ -32,12 +32,7 @@ const withStatus: readonly string[] = [
   'batch/v1/CronJob',
   'batch/v1/Job',
   'networking.k8s.io/v1/Ingress',
-  'networking.k8s.io/v1/ServiceCIDR',
   'policy/v1/PodDisruptionBudget',
-  'resource.k8s.io/v1/DeviceTaintRule',
-  'scheduling.k8s.io/v1alpha3/PodGroup',
-  'storage.k8s.io/v1/VolumeAttachment',
-  'storagemigration.k8s.io/v1/StorageVersionMigration',
 ];
 
 /** Kinds whose status endpoint puts all metadata back as well. */
@@ -47,7 +42,14 @@ const withStatusAlone: readonly string[] = [
   'apiregistration.k8s.io/v1/APIService',
   'flowcontrol.apiserver.k8s.io/v1/FlowSchema',
   'flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration',
+  'certificates.k8s.io/v1/PodCertificateRequest',
+  'networking.k8s.io/v1/ServiceCIDR',
+  'resource.k8s.io/v1/DeviceTaintRule',
   'resource.k8s.io/v1/ResourceClaim',
+  'scheduling.k8s.io/v1alpha3/PodGroup',
+  'storage.k8s.io/v1/CSINode',
+  'storage.k8s.io/v1/VolumeAttachment',
+  'storagemigration.k8s.io/v1/StorageVersionMigration',
 ];
 
 const table: ReadonlyMap<string, ResetFields> = new Map([

@@ -93,7 +93,7 @@ export function validatePodLevelResources(
   const resources = spec.resources;
   if (resources === undefined) return;
   if (spec.os?.name === 'windows') return problems.forbidden(path, 'may not be set for a windows pod');
-  if (resources.claims !== undefined && resources.claims.length > 0)
+  if (resources.claims !== undefined)
     problems.forbidden(`${path}.claims`, 'claims may not be set for Resources at pod-level');
   validateAmounts(problems, path, resources, (list, here, name) => {
     const before = list.count;

@@ -138,7 +138,8 @@ export function encodeList(
         ),
       };
     // A list that upstream never began to fill.
-    const none = form.as === 'PartialObjectMetadataList' && count === 0;
+    const none =
+      count === 0 && (form.as === 'PartialObjectMetadataList' || (resource.nullRows ?? resource.columns === undefined));
     const items = Array.from({ length: count }, (_, at) => item(at));
     return { contentType, body: encodeValue({ ...head, [field]: none ? null : items }, form) };
   }

@@ -71,6 +71,14 @@ export function specStrategy<T extends WithStatus & WithSpec>(
   };
 }
 
+/** Such a status update changes the status alone: neither the spec nor anything of the metadata. */
+export function onlyStatus<T extends WithSpec>(next: T, prev: Frozen<T>): void {
+  keep<T, keyof T>(next, prev, 'spec');
+  const { resourceVersion: _, ...metadata } = prev.metadata as Frozen<KubeObject['metadata']>;
+  const { managedFields } = next.metadata;
+  next.metadata = { ...metadata, ...(managedFields && { managedFields }) } as T['metadata'];
+}
+
 /** A status update leaves the spec alone, and the labels where `labels` says so. */
 export function keepSpec<T extends WithSpec>(
   next: T,

@@ -26,14 +26,14 @@ export async function create(parts: Parts, request: ApiRequest, served: Served):
   return createObject(parts, request, served, object, options);
 }
 
-/** Also for PUT and apply of what is not there. `object` is of the served version and given away. */
+/** Also for PUT and apply of what is not there. `given` is given away: of the served version, or as stored where apply has `merged` it. */
 export async function createObject(
   parts: Parts,
   request: ApiRequest,
   served: Served,
   given: KubeObject,
   options: WriteOptions,
-  managersDone = false,
+  merged = false,
 ): Promise<ApiAnswer> {
   const { resource } = served;
   const namespace = resource.namespaced ? request.info.namespace : '';
@@ -42,13 +42,13 @@ export async function createObject(
   // It is the store that refuses it, which a dry run does not come to.
   if (version !== undefined && version !== '' && /^\d+$/.test(version) && version !== '0' && !options.dryRun)
     throw badRequest('resourceVersion should not be set on objects to be created');
-  applyAllDefaults(resource, given, request.arrivedMs);
-  const object = toStorage(served, given);
+  if (!merged) applyAllDefaults(resource, given, request.arrivedMs);
+  const object = merged ? given : toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
   object.metadata.name ??= '';
   dedupeOwners(object, request);
   // Before admission, as upstream does: what plugins and strategies add belongs to nobody.
-  if (!managersDone) await recordWrite(served, undefined, object, options, '', request.arrivedMs);
+  if (!merged) await recordWrite(served, undefined, object, options, '', request.arrivedMs);
   const unnamed: AdmissionRequest = {
     operation: 'CREATE',
     served,

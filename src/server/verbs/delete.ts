@@ -260,7 +260,8 @@ function wantedFinalizers(served: Served, object: Frozen<KubeObject>, choices: D
   let orphan = has(orphanFinalizer);
   let foreground = has(foregroundFinalizer);
   const policy = choices.propagationPolicy;
-  if (policy !== undefined) {
+  if (rules.defaultPropagation === 'unsupported') orphan = foreground = false;
+  else if (policy !== undefined) {
     orphan = policy === 'Orphan';
     foreground = policy === 'Foreground';
   } else if (!orphan && !foreground && rules.defaultPropagation === 'orphan') orphan = true;

@@ -70,17 +70,22 @@ const reads: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer | Promise<ApiAnswer> {
   const { info } = request;
   const { resource } = served;
+  // Of built-in kinds only what a route leads to is warned of.
+  const perhapsWarn = (custom: boolean): void => {
+    if (served.custom === custom && resource.deprecated !== undefined) warn(request, resource.deprecated);
+  };
+  perhapsWarn(true);
   if (info.subresource === '') {
     const action = parts.actions.get(actionKey(resource.group, resource.plural, ''));
     if (action?.reads === true) {
       if (!reads.has(info.verb)) throw methodNotAllowed();
       return action.handle(parts, request, served);
     }
-    if (resource.deprecated !== undefined) warn(request, resource.deprecated);
     if (served.collection === undefined || action !== undefined) {
       // Kinds that are only asked have no objects: their names are no paths.
       if (served.collection === undefined && info.name !== '') throw noSuchResource();
       if (action === undefined || info.verb !== 'create') throw methodNotAllowed();
+      perhapsWarn(false);
       return action.handle(parts, request, served);
     }
     if (served.terminating === true && info.verb === 'create')
@@ -88,9 +93,9 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
     if (info.name === '' && needsName.has(info.verb) && served.custom) throw badRequest('name must be provided');
     if (!served.verbs.has(info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
+    perhapsWarn(false);
     return verbs[info.verb]!(parts, request, served);
   }
-  if (resource.deprecated !== undefined) warn(request, resource.deprecated);
   const subresource = served.subresources.get(info.subresource);
   if (subresource === undefined) throw served.custom ? notFound(resource, info.name) : noSuchResource();
   if (!subresource.verbs.has(info.verb))
@@ -104,6 +109,7 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
           },
         )
       : methodNotAllowed();
+  perhapsWarn(false);
   if (subresource.type === 'scale') return scaleVerbs[info.verb]!(parts, request, served);
   if (subresource.type === 'object') return verbs[info.verb]!(parts, request, served);
   const action = parts.actions.get(actionKey(resource.group, resource.plural, info.subresource));

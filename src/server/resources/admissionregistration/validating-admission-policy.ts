@@ -12,7 +12,7 @@ import { qualifiedName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource, keep, specStrategy } from '../define.ts';
+import { defineResource, onlyStatus, specStrategy } from '../define.ts';
 import {
   compileExpression,
   isBlank,
@@ -145,7 +145,7 @@ export const validatingAdmissionPolicy = defineResource<ValidatingAdmissionPolic
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next) => validateStatus(next).list,
     },
   },

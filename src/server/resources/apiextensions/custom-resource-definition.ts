@@ -105,6 +105,7 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
     begin: beginDeletion,
     beginsOnly: true,
   },
+  nullRows: true,
   columns: [
     { ...nameColumn, cell: ({ metadata }) => metadata.name },
     { name: 'Scope', type: 'string', cell: ({ spec }) => spec?.scope },

@@ -12,6 +12,7 @@ import { same } from '../../../api/validation/same.ts';
 import {
   validateAtMost100Percent,
   validateCounts,
+  amountOf,
   validateIntOrPercent,
   validateNoMoreThan,
   validateNotDecremented,
@@ -77,7 +78,7 @@ function validateUpdateStrategy(
 
 function validateMaxUnavailable(problems: Problems, path: string, value: number | string): void {
   validateIntOrPercent(problems, path, value);
-  if (value === 0 || (typeof value === 'string' && /^0+%$/.test(value))) problems.invalid(path, value, 'cannot be 0');
+  if (amountOf(value) === 0) problems.invalid(path, value, 'cannot be 0');
   validateAtMost100Percent(problems, path, value);
 }
 

@@ -26,31 +26,34 @@ function validateReference(
   problems: Problems,
   path: string,
   ref: Frozen<CrossVersionObjectReference> | undefined,
-  { mayLackGroup }: { readonly mayLackGroup: boolean },
+  { mayLackGroup, isOld = false }: { readonly mayLackGroup: boolean; readonly isOld?: boolean },
 ): void {
   validateSegment(problems, `${path}.kind`, ref?.kind);
   validateSegment(problems, `${path}.name`, ref?.name);
   const version = ref?.apiVersion ?? '';
+  if (isOld) return;
   if (version.split('/').length > 2) problems.invalid(`${path}.apiVersion`, version, 'must be GROUP/VERSION');
-  else if (!mayLackGroup && ref?.kind !== 'ReplicationController' && groupOf(version) === '')
+  else if (!mayLackGroup && groupOf(version) === '')
     problems.invalid(`${path}.apiVersion`, version, 'apiVersion must name an API group');
 }
 
 /** "apps/v1": "apps"; without a slash there is none. */
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/')[0]! : '');
 
-/** A target that was there before may lack its group. */
+/** The version of a target that stays is not judged again. */
 export function validateHpaSpec(
   problems: Problems,
   spec: Frozen<HorizontalPodAutoscalerSpec>,
   prev?: Frozen<HorizontalPodAutoscalerSpec>,
 ): void {
   const { minReplicas, maxReplicas = 0, metrics = [] } = spec;
+  const { apiVersion, kind } = spec.scaleTargetRef ?? {};
   problems.notNegative('spec.minReplicas', minReplicas);
   if (minReplicas !== undefined && maxReplicas < minReplicas)
     problems.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
   validateReference(problems, 'spec.scaleTargetRef', spec.scaleTargetRef, {
-    mayLackGroup: prev !== undefined && groupOf(prev.scaleTargetRef?.apiVersion ?? '') === '',
+    isOld: prev?.scaleTargetRef?.apiVersion === apiVersion && prev?.scaleTargetRef?.kind === kind,
+    mayLackGroup: kind === 'ReplicationController',
   });
   metrics.forEach((metric, at) => validateMetric(problems, `spec.metrics[${at}]`, metric));
   const fromZero = metrics.some(({ type }) => type === 'Object' || type === 'External');

@@ -121,12 +121,14 @@ function validateCompletions(problems: Problems, next: Frozen<JobSpec>, prev: Fr
     problems.invalid('spec.completions', next.completions, 'can only be modified in tandem with parallelism');
 }
 
-/** While a job is suspended and has no pods, where and with what they will run may change. */
+/** While a job is suspended and no pod of it runs, where and with what they will run may change, also when it is resumed with that. */
 function validateTemplateChange(problems: Problems, next: Frozen<Job>, prev: Frozen<Job>): void {
   const shape = schemaOfType('core.v1.PodTemplateSpec');
   if (sameAs(shape, next.spec.template, prev.spec.template)) return;
-  const idle = prev.spec.suspend === true && next.spec.suspend === true && !(prev.status?.active ?? 0);
-  if (!idle) return problems.invalid('spec.template', next.spec.template, 'field is immutable');
+  const { startTime, active = 0, conditions = [] } = prev.status ?? {};
+  const hasStopped = conditions.some(({ type, status }) => type === 'Suspended' && status === 'True');
+  const isIdle = prev.spec.suspend === true && (startTime === undefined || hasStopped) && active === 0;
+  if (!isIdle) return problems.invalid('spec.template', next.spec.template, 'field is immutable');
   if (!same(maskDirectives(next.spec.template), maskDirectives(prev.spec.template)))
     problems.invalid('spec.template.spec', next.spec.template?.spec, 'field is immutable');
 }
@@ -136,12 +138,14 @@ function maskDirectives(template: Frozen<PodTemplateSpec> | undefined): object {
     nodeSelector: _nodeSelector,
     tolerations: _tolerations,
     schedulingGates: _gates,
-    affinity = {},
-    containers = [],
-    initContainers = [],
+    affinity,
+    containers,
+    initContainers,
     ...spec
   } = template?.spec ?? {};
-  const { nodeAffinity: _nodeAffinity, ...otherAffinity } = affinity;
-  const masked = [containers, initContainers].map((list) => list.map((container) => ({ ...container, resources: {} })));
+  const { nodeAffinity: _nodeAffinity, ...otherAffinity } = affinity ?? {};
+  const masked = [containers, initContainers].map((list) =>
+    (list ?? []).map((container) => ({ ...container, resources: {} })),
+  );
   return { spec, affinity: otherAffinity, containers: masked[0], initContainers: masked[1] };
 }

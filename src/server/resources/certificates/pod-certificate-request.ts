@@ -11,7 +11,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateSignerName } from '../../../api/validation/signer-name.ts';
 import { mapText, nameColumn } from '../columns.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 
 type Request = Frozen<PodCertificateRequest>;
 
@@ -160,7 +160,7 @@ export const podCertificateRequest = defineResource<PodCertificateRequest>(podCe
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next, prev) => validateStatus(next, prev).list,
     },
   },

@@ -11,7 +11,6 @@ import {
   validateContainerResourceName,
   validateResourceName,
 } from '../../../api/validation/resource-names.ts';
-import { nameColumn } from '../columns.ts';
 import { defineResource } from '../define.ts';
 
 const types = new Set(['Pod', 'Container', 'PersistentVolumeClaim']);
@@ -117,5 +116,4 @@ export const limitRange = defineResource<LimitRange>(limitRanges, {
     });
     return problems.list;
   },
-  columns: [nameColumn, { name: 'Created At', type: 'date', cell: ({ metadata }) => metadata.creationTimestamp }],
 });

@@ -307,9 +307,14 @@ export const persistentVolume = defineResource<PersistentVolume>(persistentVolum
     status: {
       prepareForUpdate(next, prev, { nowMs }) {
         keep(next, prev, 'spec');
-        if (next.status === undefined || next.status.phase === prev.status?.phase) return;
+        if (next.status === undefined) return;
         const given = next.status.lastPhaseTransitionTime;
-        if (given !== undefined && !same(given, prev.status?.lastPhaseTransitionTime)) return;
+        const before = prev.status?.lastPhaseTransitionTime;
+        if (next.status.phase === prev.status?.phase) {
+          if (given === undefined && before !== undefined) next.status.lastPhaseTransitionTime = before;
+          return;
+        }
+        if (given !== undefined && !same(given, before)) return;
         const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
         next.status.lastPhaseTransitionTime = now as unknown as NonNullable<typeof given>;
       },

@@ -22,7 +22,10 @@ export const podTemplate = defineResource<PodTemplate>(podTemplates, {
     validatePodTemplate(problems, 'template', template);
     return problems.list;
   },
-  warnings: ({ template }) => podSpecWarnings('template.', template?.metadata, template?.spec),
+  warnings: ({ template, metadata }, prev) =>
+    prev?.metadata.generation === metadata.generation
+      ? []
+      : podSpecWarnings('template.', template?.metadata, template?.spec),
   columns: [
     nameColumn,
     { name: 'Containers', type: 'string', cell: ({ template }) => containerNames(template) },

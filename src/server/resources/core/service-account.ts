@@ -11,8 +11,8 @@ export const serviceAccount = defineResource<ServiceAccount>(serviceAccounts, {
   prepareForCreate: nameSecretsOnly,
   prepareForUpdate: nameSecretsOnly,
   validate: () => [],
-  warnings: ({ metadata }) =>
-    metadata.annotations?.[mountable] === undefined
+  warnings: ({ metadata }, prev) =>
+    metadata.annotations?.[mountable] === undefined || prev?.metadata.annotations?.[mountable] !== undefined
       ? []
       : [
           `metadata.annotations[${mountable}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`,

@@ -106,6 +106,7 @@ export const event = defineResource<core.Event>(events, {
   sibling,
   shortNames: ['ev'],
   metadataLater: true,
+  defaultPropagation: 'unsupported',
   validateName: pathSegmentName,
   validate(obj) {
     const problems = new Problems();

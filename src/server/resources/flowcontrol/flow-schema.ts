@@ -13,7 +13,7 @@ import { labelName, subdomainName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
-import { defineResource, keep, specStrategy } from '../define.ts';
+import { defineResource, onlyStatus, specStrategy } from '../define.ts';
 import { mandatorySpecs } from './mandatory.ts';
 import { validateConditionTypes } from './flow-conditions.ts';
 
@@ -175,7 +175,7 @@ export const flowSchema = defineResource<FlowSchema>(flowSchemas, {
     a.spec.matchingPrecedence - b.spec.matchingPrecedence || (a.metadata.name < b.metadata.name ? -1 : 1),
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next) => validate(next).list,
     },
   },

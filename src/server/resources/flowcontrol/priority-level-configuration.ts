@@ -11,7 +11,7 @@ import type { Frozen } from '../../../api/meta.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn, none } from '../columns.ts';
-import { defineResource, keep, specStrategy } from '../define.ts';
+import { defineResource, onlyStatus, specStrategy } from '../define.ts';
 import { validateConditionTypes } from './flow-conditions.ts';
 import { mandatorySpecs } from './mandatory.ts';
 
@@ -150,7 +150,7 @@ export const priorityLevelConfiguration = defineResource<PriorityLevelConfigurat
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next) => validate(next).list,
     },
   },

@@ -4,7 +4,7 @@ import { serviceCIDRs } from '../../../api/generated/resources.ts';
 import { validateCanonicalCidr } from '../../../api/validation/addresses.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 
 const isIPv6Range = (range: string): boolean => range.includes(':');
 
@@ -48,5 +48,5 @@ export const serviceCIDR = defineResource<ServiceCIDR>(serviceCIDRs, {
     return problems.list;
   },
   columns: [nameColumn, { name: 'CIDRs', type: 'string', cell: ({ spec }) => (spec.cidrs ?? []).join(',') }, ageColumn],
-  subresources: { status: { prepareForUpdate: (next, prev) => keep(next, prev, 'spec') } },
+  subresources: { status: { prepareForUpdate: onlyStatus } },
 });

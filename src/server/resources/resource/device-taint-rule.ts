@@ -7,7 +7,7 @@ import { validateConditions } from '../../../api/validation/conditions.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, ageOf, nameColumn } from '../columns.ts';
-import { defineResource, keep, raiseGeneration } from '../define.ts';
+import { defineResource, keep, onlyStatus, raiseGeneration } from '../define.ts';
 import { validateDriverName } from '../storage/driver-name.ts';
 import { Findings } from './findings.ts';
 import { validateLabelLike, validatePoolName, validateTaint } from './names.ts';
@@ -70,7 +70,7 @@ export const deviceTaintRule = defineResource<DeviceTaintRule>(deviceTaintRules,
   subresources: {
     status: {
       hasTable: false,
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate({ status }) {
         const problems = new Problems();
         const conditions = status?.conditions ?? [];

@@ -6,7 +6,7 @@ import { validateAnnotations, validateLabels } from '../../../api/validation/lab
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 import { deviceKey, validateClaimStatus } from './allocation-rules.ts';
 import { defaultClaim, dropDisabled, validateDeviceClaim } from './claim-rules.ts';
 import { Findings } from './findings.ts';
@@ -69,7 +69,7 @@ export const resourceClaim = defineResource<Claim>(resourceClaims, {
     status: {
       hasTable: false,
       prepareForUpdate(next, prev) {
-        keep(next, prev, 'spec');
+        onlyStatus(next, prev);
         for (const result of next.status?.allocation?.devices?.results ?? []) delete result.skipNodeOperations;
         dropDeallocated(next, prev);
       },

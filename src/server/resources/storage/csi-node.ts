@@ -7,7 +7,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { validateDriverName } from './driver-name.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 
 const maxNodeId = 256;
 
@@ -62,7 +62,7 @@ export const csiNode = defineResource<CSINode>(csiNodes, {
     status: {
       // All that a status can hold belongs to a feature which is off.
       prepareForUpdate(next, prev) {
-        keep(next, prev, 'spec');
+        onlyStatus(next, prev);
         next.status = {};
       },
     },

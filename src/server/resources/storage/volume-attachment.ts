@@ -10,7 +10,7 @@ import { same } from '../../../api/validation/same.ts';
 import { validateDriverName } from './driver-name.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { validateVolumeSources } from '../core/persistent-volume.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 
 const maxMessage = 1024;
 const maxMetadataBytes = 256 * 1024;
@@ -105,9 +105,10 @@ export const volumeAttachment = defineResource<VolumeAttachment>(volumeAttachmen
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next, prev) => validateUpdate(next, prev).list,
     },
   },
+  unconditionalUpdate: false,
   deleteReturnsObject: true,
 });

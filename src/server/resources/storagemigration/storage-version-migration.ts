@@ -7,7 +7,7 @@ import { validateConditions } from '../../../api/validation/conditions.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { nameColumn } from '../columns.ts';
-import { defineResource, keep } from '../define.ts';
+import { defineResource, keep, onlyStatus } from '../define.ts';
 
 function validate({ spec }: Frozen<StorageVersionMigration>): Problems {
   const problems = new Problems();
@@ -72,7 +72,7 @@ export const storageVersionMigration = defineResource<StorageVersionMigration>(s
   ],
   subresources: {
     status: {
-      prepareForUpdate: (next, prev) => keep(next, prev, 'spec'),
+      prepareForUpdate: onlyStatus,
       validateUpdate: (next, prev) => validateStatus(next, prev).list,
     },
   },
