@@ -1,6 +1,6 @@
 // Owns /openapi/v2 and /openapi/v3: documents made when they are first asked for, kept as bytes, told apart by hashes.
 import { writeJson } from '../api/codec/json-write.ts';
-import { customDocument } from '../api/openapi/custom.ts';
+import { customDocument, openApiOfStructural } from '../api/openapi/custom.ts';
 import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
 import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/openapi/merge.ts';
@@ -185,6 +185,7 @@ function customKinds(catalog: Catalog): Map<string, CustomKind[]> {
       listKind,
       schema: openApi,
       subresources: [...subresources.keys()],
+      selectable: Object.keys(resource.selectable ?? {}),
     };
     const path = `apis/${group}/${version}`;
     kinds.set(path, [...(kinds.get(path) ?? []), one]);
@@ -216,8 +217,10 @@ function customDocuments(catalog: Catalog): () => ReadonlyMap<string, CustomDocu
         {
           hash: hashOfFact(writeJson(all)),
           make: () => {
-            const { document: facts, schemas: own } = customDocument(all);
-            return openApiV3(facts, { ...schemas(), ...own }, texts());
+            const { document: facts, schemas: own } = customDocument(
+              all.map((kind) => ({ ...kind, schema: openApiOfStructural(kind.schema) })),
+            );
+            return openApiV3(facts, { ...schemas(), ...own }, texts(), true);
           },
         },
       ]),

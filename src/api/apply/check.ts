@@ -9,23 +9,36 @@ const maxProblems = 20;
 /** What is wrong, ".spec.replicas: expected integer, got string"; empty when all is well. At most 20 are told. */
 export function checkApplied(schema: Schema, value: unknown): string[] {
   const problems: string[] = [];
-  check(schema, value, () => '', problems);
+  check(schema, value, () => '', { problems, mayRepeat: false });
   return problems;
+}
+
+/** That owners can be told of what is in it: all is of its type, and items of lists may be doubled. */
+export function isTypable(schema: Schema, value: unknown): boolean {
+  const problems: string[] = [];
+  check(schema, value, () => '', { problems, mayRepeat: true });
+  return problems.length === 0;
+}
+
+interface Found {
+  readonly problems: string[];
+  readonly mayRepeat: boolean;
 }
 
 /** A path, made only when there is something to tell. */
 type Where = () => string;
 
-function check(schema: Schema, value: unknown, path: Where, problems: string[]): void {
+function check(schema: Schema, value: unknown, path: Where, found: Found): void {
+  const { problems } = found;
   if (value === null || value === undefined || problems.length >= maxProblems) return;
   switch (schema.type) {
     case 'object':
     case 'map':
-      if (isMap(value)) checkMap(schema, value, path, problems);
+      if (isMap(value)) checkMap(schema, value, path, found);
       else problems.push(`${path()}: expected map, got ${typeName(value)}`);
       return;
     case 'list':
-      if (Array.isArray(value)) checkList(schema, value, path, problems);
+      if (Array.isArray(value)) checkList(schema, value, path, found);
       else problems.push(`${path()}: expected list, got ${typeName(value)}`);
       return;
     case 'alternative':
@@ -35,16 +48,18 @@ function check(schema: Schema, value: unknown, path: Where, problems: string[]):
   }
 }
 
-function checkMap(schema: Schema, value: JsonMap, path: Where, problems: string[]): void {
+function checkMap(schema: Schema, value: JsonMap, path: Where, found: Found): void {
+  const { problems } = found;
   for (const name of Object.keys(value)) {
     const below = valueSchema(schema, name);
     if (below === undefined) problems.push(`${path()}.${name}: field not declared in schema`);
-    else if (below !== deduced) check(below, value[name], () => `${path()}.${name}`, problems);
+    else if (below !== deduced) check(below, value[name], () => `${path()}.${name}`, found);
     if (problems.length >= maxProblems) return;
   }
 }
 
-function checkList(list: ListSchema, items: readonly unknown[], path: Where, problems: string[]): void {
+function checkList(list: ListSchema, items: readonly unknown[], path: Where, found: Found): void {
+  const { problems } = found;
   const seen = new Set<string>();
   for (let at = 0; at < items.length && problems.length < maxProblems; at++) {
     const item = items[at];
@@ -53,7 +68,8 @@ function checkList(list: ListSchema, items: readonly unknown[], path: Where, pro
       try {
         const element = itemElement(list, item);
         where = () => path() + displayOf(element);
-        if (seen.has(element)) problems.push(`${path()}: duplicate entries for key ${displayOf(element)}`);
+        if (!found.mayRepeat && seen.has(element))
+          problems.push(`${path()}: duplicate entries for key ${displayOf(element)}`);
         seen.add(element);
       } catch (error) {
         if (!(error instanceof NotTypable)) throw error;
@@ -61,7 +77,7 @@ function checkList(list: ListSchema, items: readonly unknown[], path: Where, pro
         continue;
       }
     }
-    check(list.items, item, where, problems);
+    check(list.items, item, where, found);
   }
 }
 

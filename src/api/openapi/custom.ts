@@ -1,4 +1,5 @@
 // Owns the OpenAPI v3 facts of custom kinds: paths and schemas in the recorded form, made from what is served. Pure.
+import { mapValues } from './v3.ts';
 import type { SchemaObject, Schemas, SlimDocument, SlimOperation, SlimPath } from './facts.ts';
 
 export interface CustomKind {
@@ -12,10 +13,46 @@ export interface CustomKind {
   readonly schema: SchemaObject;
   /** "status", "scale". */
   readonly subresources: readonly string[];
+  /** "spec.color" */
+  readonly selectable?: readonly string[];
 }
 
 const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 const ref = (name: string): SchemaObject => ({ $ref: `#/components/schemas/${name}` });
+
+const ofEveryObject: Readonly<Record<string, SchemaObject>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { allOf: [ref(`${metaV1}.ObjectMeta`)] },
+};
+
+/** What every object within an object has, added to what its schema says. */
+export function withEmbedded(schema: SchemaObject): SchemaObject {
+  if (schema['x-kubernetes-embedded-resource'] !== true) return schema;
+  const { properties, required = [] } = schema as { properties?: object; required?: readonly string[] };
+  const missing = ['kind', 'apiVersion'].filter((name) => !required.includes(name));
+  return { ...schema, properties: { ...properties, ...ofEveryObject }, required: [...required, ...missing] };
+}
+
+const isTypePair = (list: unknown): boolean =>
+  Array.isArray(list) && list.length === 2 && list[0]?.type === 'integer' && list[1]?.type === 'string';
+
+/** A structural schema as version 3 tells it: what extensions mean is said in plain OpenAPI, too. */
+export function openApiOfStructural(schema: SchemaObject): SchemaObject {
+  const { properties, items, additionalProperties, anyOf, allOf } = schema;
+  const result: Record<string, unknown> = { ...schema };
+  if (properties !== undefined) result['properties'] = mapValues(properties, openApiOfStructural);
+  if (items !== undefined) result['items'] = openApiOfStructural(items);
+  if (typeof additionalProperties === 'object')
+    result['additionalProperties'] = openApiOfStructural(additionalProperties);
+  const first = allOf?.[0]?.['anyOf'];
+  if (schema['x-kubernetes-int-or-string'] === true && !isTypePair(anyOf) && !isTypePair(first)) {
+    const pair = [{ type: 'integer' }, { type: 'string' }];
+    if (anyOf === undefined) result['anyOf'] = pair;
+    else result['allOf'] = [{ anyOf: pair }, ...(allOf ?? [])];
+  }
+  return withEmbedded(result as SchemaObject);
+}
 
 /** "com.example.v1.Widget" */
 function componentName({ group, version }: CustomKind, kind: string): string {
@@ -39,17 +76,20 @@ function schemasOf(kind: CustomKind): Schemas {
   const { group, version } = kind;
   const gvk = (name: string) => [{ group, version, kind: name }];
   const name = componentName(kind, kind.kind);
+  const { selectable: fields = [] } = kind;
+  const selectable = fields.length > 0 && {
+    'x-kubernetes-selectable-fields': fields.map((fieldPath) => ({ fieldPath })),
+  };
   return {
     [name]: {
       ...kind.schema,
       type: 'object',
       properties: {
         ...kind.schema.properties,
-        apiVersion: { type: 'string' },
-        kind: { type: 'string' },
-        metadata: { allOf: [ref(`${metaV1}.ObjectMeta`)] },
+        ...ofEveryObject,
       },
       'x-kubernetes-group-version-kind': gvk(kind.kind),
+      ...selectable,
     },
     [componentName(kind, kind.listKind)]: {
       type: 'object',
@@ -61,6 +101,7 @@ function schemasOf(kind: CustomKind): Schemas {
         metadata: { allOf: [ref(`${metaV1}.ListMeta`)] },
       },
       'x-kubernetes-group-version-kind': gvk(kind.listKind),
+      ...selectable,
     },
   };
 }

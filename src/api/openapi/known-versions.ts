@@ -1,4 +1,4 @@
-// Owns the list of group versions that upstream's server knows, served or not: a kind of all of them (DeleteOptions) is told with each. No logic.
+// Owns the list of group versions that upstream's server knows, served or not: a kind of all of them (DeleteOptions) is told with each. No other logic.
 
 /** Versions by group, in order. */
 const known: Readonly<Record<string, string>> = {
@@ -31,6 +31,28 @@ const known: Readonly<Record<string, string>> = {
   'storagemigration.k8s.io': 'v1 v1beta1',
 };
 
-export const knownVersions: readonly { readonly group: string; readonly version: string }[] = Object.entries(
-  known,
-).flatMap(([group, versions]) => versions.split(' ').map((version) => ({ group, version })));
+const knownVersions: readonly { readonly group: string; readonly version: string }[] = Object.entries(known).flatMap(
+  ([group, versions]) => versions.split(' ').map((version) => ({ group, version })),
+);
+
+const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+const everywhere: ReadonlyMap<string, string> = new Map(
+  ['DeleteOptions', 'WatchEvent'].map((kind) => [metaV1 + kind, kind]),
+);
+
+/** What the servers within the server are there for is not known to the one of custom kinds. */
+const ownOfServers: ReadonlySet<string> = new Set([
+  'admission.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'imagepolicy.k8s.io',
+]);
+
+/** These kinds are there in every group version: a document that is of no one group version tells so. */
+export function inEvery<T extends object>(name: string, schema: T, ofCustom = false): T {
+  const kind = everywhere.get(name);
+  if (kind === undefined) return schema;
+  const versions = ofCustom ? knownVersions.filter(({ group }) => !ownOfServers.has(group)) : knownVersions;
+  const all = versions.map(({ group, version }) => ({ group, kind, version }));
+  return { ...schema, 'x-kubernetes-group-version-kind': all };
+}

@@ -1,4 +1,5 @@
 // Owns putting OpenAPI v2 documents together: paths side by side, definitions once, names that clash told apart. Pure.
+import { withEmbedded } from './custom.ts';
 import { writeJson } from '../codec/json-write.ts';
 import type { SchemaObject } from './facts.ts';
 
@@ -93,5 +94,6 @@ export function swaggerOfStructural(schema: SchemaObject): SchemaObject {
       result[key] = swaggerOfStructural(value as SchemaObject);
     else result[key] = value;
   }
-  return result as SchemaObject;
+  // Where unknown fields are welcome nothing is said of those that there are.
+  return result['x-kubernetes-preserve-unknown-fields'] === true ? (result as SchemaObject) : withEmbedded(result);
 }

@@ -14,7 +14,7 @@ import {
   schemaNames,
   statusText,
 } from './facts.ts';
-import { knownVersions } from './known-versions.ts';
+import { inEvery } from './known-versions.ts';
 import { pathItem } from './path-item.ts';
 import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 import { mapValues } from './v3.ts';
@@ -58,19 +58,6 @@ function shareParameters(paths: Json, names: ReadonlyMap<string, string>): void 
   for (const item of Object.values(paths) as Json[])
     for (const part of [item, ...(Object.values(item) as Json[])])
       if (Array.isArray(part['parameters'])) part['parameters'] = share(part['parameters']);
-}
-
-const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
-const everywhere: ReadonlyMap<string, string> = new Map(
-  ['DeleteOptions', 'WatchEvent'].map((kind) => [metaV1 + kind, kind]),
-);
-
-/** These kinds are there in every group version: one document for all tells so. */
-function inEvery<T extends object>(name: string, schema: T): T {
-  const kind = everywhere.get(name);
-  if (kind === undefined) return schema;
-  const all = knownVersions.map(({ group, version }) => ({ group, kind, version }));
-  return { ...schema, 'x-kubernetes-group-version-kind': all };
 }
 
 const usualTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];

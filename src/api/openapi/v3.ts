@@ -1,4 +1,5 @@
 // Owns the OpenAPI v3 documents: one a group version, and the index of them. Pure: facts in, documents out.
+import { inEvery } from './known-versions.ts';
 import { parseExact } from '../codec/json-parse.ts';
 import {
   describeOperation,
@@ -20,7 +21,8 @@ import { noTexts, parameterText, type Place, type Texts } from './texts.ts';
 type Json = Record<string, unknown>;
 
 /** The document of a group version from its recorded paths and all recorded schemas. */
-export function openApiV3(document: SlimDocument, schemas: Schemas, texts: Texts = noTexts): Json {
+/** `ofCustom`: of custom kinds, which are told of by a server of their own. */
+export function openApiV3(document: SlimDocument, schemas: Schemas, texts: Texts = noTexts, ofCustom = false): Json {
   const names = reachable(schemas, schemaNames(document));
   return {
     openapi: '3.0.0',
@@ -30,16 +32,23 @@ export function openApiV3(document: SlimDocument, schemas: Schemas, texts: Texts
     ),
     components: {
       ...(names.length > 0 && {
-        schemas: Object.fromEntries(names.map((name) => [name, ofEveryGroup(schemas[name]!, document)])),
+        schemas: Object.fromEntries(
+          names.map((name) => [
+            name,
+            ofCustom ? inEvery(name, schemas[name]!, true) : ofEveryGroup(schemas[name]!, document),
+          ]),
+        ),
       }),
-      securitySchemes: {
-        BearerToken: {
-          type: 'apiKey',
-          description: 'Bearer Token authentication',
-          name: 'authorization',
-          in: 'header',
+      ...(!ofCustom && {
+        securitySchemes: {
+          BearerToken: {
+            type: 'apiKey',
+            description: 'Bearer Token authentication',
+            name: 'authorization',
+            in: 'header',
+          },
         },
-      },
+      }),
     },
   };
 }

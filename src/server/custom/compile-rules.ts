@@ -8,13 +8,12 @@ import { CelError, CelOptional, fromJson, type CelValue } from '../../api/cel/va
 import type { ValidationRule } from '../../api/generated/apiextensions.v1.ts';
 import type { Frozen } from '../../api/meta.ts';
 import type { FieldError, FieldErrorReason } from '../../api/status-error.ts';
-import { same } from '../verbs/equal.ts';
 import { celSchema, type CelSchema } from './cel-types.ts';
 import { findPath } from './rule-path.ts';
 import type { Rules, RuleTimes } from './rules.ts';
 import { isObject, under } from './structural.ts';
 import type { Structural } from './structural.ts';
-import { byKeys, keyOf } from './validate.ts';
+import { byKeys, keyOf, unchanged } from './validate.ts';
 
 export type Rule = Frozen<ValidationRule>;
 
@@ -189,7 +188,8 @@ class RuleRun {
     };
     const report = (reason: FieldErrorReason, message: string, at: string): void => {
       const error: FieldError = { reason, field: at === '' ? '<nil>' : at, message };
-      if (!usesOldSelf && hasOld && same(value, old.value)) this.forgiven.push(`${error.field}: ${message}`);
+      if (!usesOldSelf && hasOld && unchanged(value, old.value, node.structural.props))
+        this.forgiven.push(`${error.field}: ${message}`);
       else this.errors.push(error);
     };
     try {

@@ -25,7 +25,7 @@ export function copy(value: unknown): unknown {
   return result;
 }
 
-/** Makes an object of a version fit it, in place. */
+/** Takes away what a version does not know, in place. */
 export type Fit = (object: JsonObject) => void;
 
 /** The same object under another apiVersion. */

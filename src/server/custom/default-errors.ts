@@ -1,5 +1,6 @@
 // Owns the judgement of defaults in schemas: each must survive pruning and its own validation. Places are those of the schema.
 import { invalid } from '../../api/field-error.ts';
+import type { JSONSchemaProps } from '../../api/generated/apiextensions.v1.ts';
 import { CelSyntaxError } from '../../api/cel/ast.ts';
 import { thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
@@ -8,8 +9,9 @@ import { same } from '../verbs/equal.ts';
 import { compileRules } from './compile-rules.ts';
 import { eachEmbedded, prune } from './prune.ts';
 import { dotted } from './pathing.ts';
-import { judgeEmbedded } from './embedded.ts';
-import type { Structural } from './structural.ts';
+import { judgeEmbedded, knownMetadata } from './embedded.ts';
+import { structural } from './structural.ts';
+import type { JsonObject, Props, Structural } from './structural.ts';
 import { compileJudge, validateValue } from './validate.ts';
 
 export function defaultErrors(root: Structural, path: string): FieldError[] {
@@ -25,9 +27,10 @@ export function defaultErrors(root: Structural, path: string): FieldError[] {
 function walk(node: Structural, path: string, isResource: boolean, errors: FieldError[]): void {
   for (const [name, inner] of node.properties) {
     const at = `${path}.properties[${name}]`;
-    // The walk of all schemas forbids these (schema-rules.ts).
-    if (isResource && (name === 'apiVersion' || name === 'kind' || name === 'metadata')) continue;
-    one(inner, at, errors);
+    const isOwn = isResource && (name === 'apiVersion' || name === 'kind' || name === 'metadata');
+    if (!isOwn) one(inner, at, errors);
+    // The walk of all schemas forbids those of the root (schema-rules.ts).
+    else if (node.embedded) inMetadata(inner, at, (value) => ({ ...typeOnly, [name]: value }), errors);
   }
   if (typeof node.additional === 'object') one(node.additional, `${path}.additionalProperties`, errors);
   if (node.items !== undefined) one(node.items, `${path}.items`, errors);
@@ -37,6 +40,45 @@ function one(node: Structural, path: string, errors: FieldError[]): void {
   if (!node.hasDefaults) return;
   if (node.default !== undefined) errors.push(...judge(node, `${path}.default`));
   walk(node, path, node.embedded, errors);
+}
+
+const typeOnly = { apiVersion: 'validation/v1', kind: 'Validation' };
+
+/** Defaults within an embedded resource's own fields: `around` makes the resource of one. */
+function inMetadata(
+  node: Structural,
+  path: string,
+  around: (value: unknown) => JsonObject,
+  errors: FieldError[],
+): void {
+  if (!node.hasDefaults) return;
+  const field = `${path}.default`;
+  if (node.default !== undefined) {
+    const [wrong] = judgeEmbedded(around(node.default), '');
+    if (wrong === undefined) errors.push(...judgeValue(node, field));
+    else
+      errors.push(
+        invalid(field, node.default, `must result in valid metadata: ${wrong.field.slice(1)}: ${wrong.message}`),
+      );
+  }
+  if (node.items !== undefined) inMetadata(node.items, `${path}.items`, (value) => around([value]), errors);
+  for (const [name, inner] of node.properties)
+    inMetadata(inner, `${path}.properties[${name}]`, (value) => around({ [name]: value }), errors);
+}
+
+/** What is unknown in the metadata of embedded resources goes from defaults, as it goes from objects. In place. */
+export function coerceDefaults(schema: JSONSchemaProps): void {
+  const root = structural(schema as Props);
+  if (root.hasDefaults && root.hasEmbedded) coerce(root);
+}
+
+function coerce(node: Structural): void {
+  if (!node.hasDefaults || !node.hasEmbedded) return;
+  if (node.default !== undefined) eachEmbedded(node.default, node, knownMetadata);
+  const { properties, additional, items } = node;
+  for (const inner of properties.values()) coerce(inner);
+  if (typeof additional === 'object') coerce(additional);
+  if (items !== undefined) coerce(items);
 }
 
 function judge(node: Structural, path: string): FieldError[] {
@@ -49,9 +91,13 @@ function judge(node: Structural, path: string): FieldError[] {
     resources.push(...judgeEmbedded(resource, place.length === 0 ? path : `${path}.${dotted(place)}`)),
   );
   if (resources.length > 0) return [...errors, ...resources];
+  return [...errors, ...judgeValue(node, path)];
+}
+
+function judgeValue(node: Structural, path: string): FieldError[] {
   const found = validateValue(compileJudge(node.props), node.default);
   if (found.length === 0) found.push(...judgeByRules(node));
-  return [...errors, ...found.map((error) => ({ ...error, field: joined(path, error.field) }))];
+  return found.map((error) => ({ ...error, field: joined(path, error.field) }));
 }
 
 function joined(path: string, field: string): string {

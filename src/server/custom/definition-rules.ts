@@ -1,4 +1,5 @@
 // Owns the judgement of CustomResourceDefinitions as a whole: names, versions, conversion, what may change. Schemas are judged next door.
+import { X509Certificate } from 'node:crypto';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
@@ -16,6 +17,7 @@ import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
 import { isKnownFormat } from './formats.ts';
 import { isProps, schemasIn } from './structural.ts';
 import type { Props } from './structural.ts';
+import { coerceDefaults } from './default-errors.ts';
 import { validateSchema } from './schema-rules.ts';
 import { selectableFieldErrors } from './selectable-rules.ts';
 
@@ -32,7 +34,7 @@ export function validateDefinition(next: Definition, prev: Definition | undefine
   if (prev === undefined && metadata.name !== '' && metadata.name !== wanted)
     errors.push(invalid('metadata.name', metadata.name, `must be spec.names.plural+"."+spec.group`));
   if (spec === undefined) return [...errors, required('spec')];
-  errors.push(...validateSpec(spec, prev?.spec));
+  errors.push(...validateSpec(spec, prev));
   if (prev !== undefined) errors.push(...immutable(next, prev));
   errors.push(...storedVersions(status?.storedVersions ?? [], spec.versions));
   errors.push(...approval(next, prev));
@@ -45,6 +47,12 @@ export function validateDefinition(next: Definition, prev: Definition | undefine
       ),
     );
   return errors;
+}
+
+/** In place: what is never kept. */
+export function completeDefinition({ spec }: CustomResourceDefinition): void {
+  for (const { schema } of spec?.versions ?? [])
+    if (schema?.openAPIV3Schema !== undefined) coerceDefaults(schema.openAPIV3Schema);
 }
 
 /** What a status may say is not compared with the spec, as upstream has it. */
@@ -127,7 +135,7 @@ function storedVersions(stored: readonly string[], versions: readonly Version[])
   return errors;
 }
 
-function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
+function validateSpec(spec: Spec, prev: Definition | undefined): FieldError[] {
   const errors: FieldError[] = [];
   const group = spec.group ?? '';
   if (group === '') errors.push(required('spec.group'));
@@ -148,10 +156,10 @@ function validateSpec(spec: Spec, prev: Spec | undefined): FieldError[] {
   });
   const shared = sharedBy(all);
   errors.push(
-    ...versions(spec, prev, shared),
+    ...versions(spec, prev?.spec, shared),
     ...names(spec),
-    ...sharedErrors(spec, prev, shared),
-    ...conversion(spec),
+    ...sharedErrors(spec, prev?.spec, shared),
+    ...conversion(spec, prev !== undefined && judgesBundle(prev)),
   );
   return errors;
 }
@@ -303,7 +311,7 @@ function pathErrors(text: string | undefined, field: string): FieldError[] {
   return text.startsWith('.') ? [] : [invalid(field, text, 'must be a simple json path starting with .')];
 }
 
-function conversion({ conversion: given }: Spec): FieldError[] {
+function conversion({ conversion: given }: Spec, bundleIsJudged: boolean): FieldError[] {
   if (given === undefined) return [];
   const errors: FieldError[] = [];
   const path = 'spec.conversion';
@@ -325,8 +333,31 @@ function conversion({ conversion: given }: Spec): FieldError[] {
     errors.push(required(at, 'exactly one of url or service is required'));
   else if (config.url !== undefined) errors.push(...urlErrors(config.url, `${at}.url`));
   else if (config.service !== undefined) errors.push(...serviceErrors(config.service, `${at}.service`));
+  const { caBundle } = config ?? {};
+  if (caBundle && bundleIsJudged && !hasCertificate(caBundle))
+    errors.push(invalid(`${at}.caBundle`, caBundle, 'unable to load root certificates'));
   errors.push(...reviewErrors(reviews, `${path}.conversionReviewVersions`));
   return errors;
+}
+
+/** Until a definition is established its bundle may still be filled in by others; one that was wrong may stay wrong. */
+function judgesBundle({ spec, status }: Definition): boolean {
+  const isEstablished = status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True') === true;
+  const before = spec.conversion?.webhook?.clientConfig?.caBundle;
+  return isEstablished && (!before || hasCertificate(before));
+}
+
+const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+function hasCertificate(caBundle: string): boolean {
+  const text = Buffer.from(caBundle, 'base64').toString('latin1');
+  return (text.match(certificates) ?? []).some((pem) => {
+    try {
+      return new X509Certificate(pem).serialNumber !== '';
+    } catch {
+      return false;
+    }
+  });
 }
 
 function serviceErrors(service: Frozen<ServiceReference>, at: string): FieldError[] {

@@ -177,6 +177,7 @@ export function customKinds({
             const copy = thaw(entry.object) as KubeObject;
             copy.metadata.deletionTimestamp ??= timeOf(clock.now());
             copy.metadata.deletionGracePeriodSeconds ??= 0;
+            if (copy.metadata.generation) copy.metadata.generation++;
             return copy;
           });
       } catch (error) {
@@ -268,6 +269,9 @@ function servesAlike(before: Definition, next: Definition): boolean {
 
 function nextStatus(definition: Definition, others: readonly Definition[], now: string): Definition['status'] {
   const { acceptedNames, namesAccepted } = nameDefinition(definition, others);
+  // Names that are accepted already are not looked at again, also where somebody took the conditions away.
+  const isNamed = same(definition.spec.names, definition.status?.acceptedNames);
+  if (isNamed && conditionOf(definition, 'NamesAccepted') === undefined) return definition.status;
   let conditions = withCondition(definition.status?.conditions ?? [], namesAccepted, now);
   conditions = withCondition(conditions, established(namesAccepted, conditionOf(definition, 'Established')), now);
   const approval = approvalCondition(definition);

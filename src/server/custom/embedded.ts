@@ -35,15 +35,21 @@ export function judgeEmbedded(resource: JsonObject, place: string): FieldError[]
   return errors;
 }
 
+const readMetadata = (value: unknown): JsonObject =>
+  decodeParsed(schemaOfType('meta.v1.ObjectMeta') as ObjectSchema, { value, problems: [], oddNumbers: false }, '', '')
+    .object as unknown as JsonObject;
+
+/** Leaves of the metadata what is known, in place; what cannot be read at all stays, to be refused. */
+export function knownMetadata(resource: JsonObject): void {
+  const { metadata } = resource;
+  if (metadata === undefined || whyUnreadable(metadata) !== undefined) return;
+  resource['metadata'] = readMetadata(metadata);
+}
+
 /** Objects have been read before, a schema's defaults have not. */
 function whyUnreadable(metadata: unknown): string | undefined {
   try {
-    decodeParsed(
-      schemaOfType('meta.v1.ObjectMeta') as ObjectSchema,
-      { value: metadata, problems: [], oddNumbers: false },
-      '',
-      '',
-    );
+    readMetadata(metadata);
     return undefined;
   } catch (error) {
     if (isStatusError(error, 'BadRequest')) return error.message;

@@ -2,7 +2,8 @@
 import { writeJson } from '../../api/codec/json-write.ts';
 import { duplicate, invalid } from '../../api/field-error.ts';
 import type { FieldError } from '../../api/status-error.ts';
-import { dotted } from './pathing.ts';
+import { dotted, partOf } from './pathing.ts';
+import type { Part } from './pathing.ts';
 import { isObject, under } from './structural.ts';
 import type { Structural } from './structural.ts';
 import { keyOf } from './validate.ts';
@@ -13,7 +14,7 @@ export function validateListTypes(value: unknown, schema: Structural): FieldErro
   return errors;
 }
 
-function walk(value: unknown, schema: Structural, place: (string | number)[], errors: FieldError[]): void {
+function walk(value: unknown, schema: Structural, place: Part[], errors: FieldError[]): void {
   if (!schema.hasLists) return;
   if (Array.isArray(value)) {
     if (schema.listType !== 'atomic') unique(value, schema, place, errors);
@@ -30,19 +31,14 @@ function walk(value: unknown, schema: Structural, place: (string | number)[], er
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    place.push(name);
+    place.push(partOf(schema.properties, name));
     walk(value[name], inner, place, errors);
     place.pop();
   }
 }
 
 /** Each value that comes again is told once, at its second place. */
-function unique(
-  items: readonly unknown[],
-  schema: Structural,
-  place: readonly (string | number)[],
-  errors: FieldError[],
-): void {
+function unique(items: readonly unknown[], schema: Structural, place: readonly Part[], errors: FieldError[]): void {
   const seen = new Map<string, number>();
   const isMap = schema.listType === 'map';
   const wrong = isMap ? items.findIndex((item) => item !== null && !isObject(item)) : -1;

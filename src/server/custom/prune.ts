@@ -1,7 +1,8 @@
 // Owns pruning and defaulting of custom objects by their structural schema, in place. Judges nothing.
 import { setOwn, thaw } from '../../api/meta.ts';
 import type { Frozen } from '../../api/meta.ts';
-import { dotted } from './pathing.ts';
+import { dotted, partOf } from './pathing.ts';
+import type { Part } from './pathing.ts';
 import { isObject, under } from './structural.ts';
 import type { JsonObject, Structural } from './structural.ts';
 
@@ -105,8 +106,8 @@ export function dropNulls(value: unknown, schema: Structural, merged = false): v
 export function eachEmbedded(
   value: unknown,
   schema: Structural,
-  visit: (resource: JsonObject, place: readonly (string | number)[]) => void,
-  place: (string | number)[] = [],
+  visit: (resource: JsonObject, place: readonly Part[]) => void,
+  place: Part[] = [],
 ): void {
   if (!schema.hasEmbedded) return;
   if (Array.isArray(value)) {
@@ -124,7 +125,7 @@ export function eachEmbedded(
   for (const name of Object.keys(value)) {
     const inner = under(schema, name);
     if (inner === undefined) continue;
-    place.push(name);
+    place.push(partOf(schema.properties, name));
     eachEmbedded(value[name], inner, visit, place);
     place.pop();
   }

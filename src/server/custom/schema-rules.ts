@@ -3,7 +3,7 @@ import { forbidden, invalid, notSupported, required } from '../../api/field-erro
 import type { FieldError } from '../../api/status-error.ts';
 import { ruleErrors } from './rule-errors.ts';
 import { defaultErrors } from './default-errors.ts';
-import { isProps, structural } from './structural.ts';
+import { isProps, schemasIn, structural } from './structural.ts';
 import type { Props } from './structural.ts';
 import { isUnsupported, structuralErrors } from './structural-rules.ts';
 import { same } from '../verbs/equal.ts';
@@ -29,10 +29,14 @@ export function validateSchema(
     if (errors.length === soFar) errors.push(...defaultErrors(whole, path));
   }
   const mayHaveRules = errors.length === soFar;
-  node(schema, path, errors, '', true);
+  node(schema, path, errors, outside, true);
+  if (mayHaveRules && whole !== undefined && errors.length === soFar && saysSchema(schema))
+    errors.push(invalid(path, '', "OpenAPIV3Schema 'schema' is not supported"));
   const form = whole === undefined ? [] : ruleErrors(whole, path, mayHaveRules ? errors : undefined);
   return [...errors, ...form];
 }
+
+const saysSchema = (schema: Props): boolean => !!schema.$schema || schemasIn(schema).some(saysSchema);
 
 /** What stays true of a status taken out of the schema. Fields in the order in which upstream looks at them. */
 const notWithStatus = [
@@ -69,19 +73,26 @@ function rootWithStatus(schema: Props, path: string, errors: FieldError[]): void
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** Fields of a resource that may have no defaults, with why. */
-const ofResource: ReadonlyMap<string, string> = new Map([
-  ['apiVersion', 'must not be set'],
-  ['kind', 'must not be set'],
-  ['metadata', 'must not be set in top-level metadata'],
-]);
+const ofResource: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** `noDefaults`: why there may be none here or below. */
-function node(schema: Props, path: string, errors: FieldError[], noDefaults = '', isRoot = false): void {
-  if (noDefaults !== '' && schema.default !== undefined) errors.push(forbidden(`${path}.default`, noDefaults));
+interface Within {
+  /** Why there may be no defaults here or below. */
+  readonly noDefaults: string;
+  /** In what every resource has by itself: the root's or an embedded one's. */
+  readonly isMeta: boolean;
+}
+
+const outside: Within = { noDefaults: '', isMeta: false };
+
+function node(schema: Props, path: string, errors: FieldError[], within = outside, isRoot = false): void {
+  if (within.noDefaults !== '' && schema.default !== undefined)
+    errors.push(forbidden(`${path}.default`, `must not be set ${within.noDefaults}`));
   unsupported(schema, path, errors);
-  const isResource = isRoot || schema['x-kubernetes-embedded-resource'] === true;
-  const below = (inner: Props, place: string, why = noDefaults): void => node(inner, `${path}.${place}`, errors, why);
+  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+  if (within.isMeta && isEmbedded)
+    errors.push(forbidden(`${path}.x-kubernetes-embedded-resource`, 'must not be used inside of resource meta'));
+  const below = (inner: Props, place: string, more: Partial<Within> = {}): void =>
+    node(inner, `${path}.${place}`, errors, { ...within, ...more });
   if (schema.uniqueItems === true)
     errors.push(
       forbidden(
@@ -92,9 +103,16 @@ function node(schema: Props, path: string, errors: FieldError[], noDefaults = ''
   const { properties = {}, additionalProperties, items } = schema;
   if (additionalProperties !== undefined && additionalProperties !== true && Object.keys(properties).length > 0)
     errors.push(forbidden(`${path}.additionalProperties`, 'additionalProperties is mutual exclusive with properties'));
-  if (isProps(additionalProperties)) below(additionalProperties, 'additionalProperties');
+  if (isProps(additionalProperties))
+    below(
+      additionalProperties,
+      'additionalProperties',
+      within.isMeta ? { noDefaults: 'inside additionalProperties applying to object metadata' } : {},
+    );
   for (const [name, inner] of Object.entries(properties)) {
-    below(inner, `properties[${name}]`, isResource ? ofResource.get(name) : undefined);
+    const isOwn = (isRoot || isEmbedded) && ofResource.has(name);
+    const noDefaults = isRoot && isOwn ? `in top-level ${name}` : within.noDefaults;
+    below(inner, `properties[${name}]`, { noDefaults, isMeta: within.isMeta || isOwn });
   }
   if (isProps(schema.not)) below(schema.not, 'not');
   for (const name of ['allOf', 'oneOf', 'anyOf'] as const)

@@ -41,8 +41,8 @@ export function servedKind(
   const storageApiVersion = `${spec.group}/${stored.version.name}`;
   const conversion = (apiVersion: string, custom: CustomVersion): Conversion =>
     convertAll === undefined
-      ? plainConversion(apiVersion, storageApiVersion, custom.fit)
-      : webhookConversion(apiVersion, storageApiVersion, custom.fit, convertAll);
+      ? plainConversion(apiVersion, storageApiVersion, custom.strip)
+      : webhookConversion(apiVersion, storageApiVersion, custom.strip, convertAll);
   const resources = versions.map(({ version, custom }) => ({
     version,
     resource:
@@ -82,7 +82,9 @@ function codec(fitting: CustomVersion, apiVersion: string, versions: ReadonlyMap
   const isOnly = versions.size === 1;
   return {
     ...json,
-    completesReads: [...versions.values()].some(({ fillsStatus }) => fillsStatus),
+    completesReads: [...versions.values()].some(
+      ({ fillsStatus, hasDefaults }) => fillsStatus || (!isOnly && hasDefaults),
+    ),
     canonical(object: KubeObject): KubeObject {
       // What one version alone can hold is what every version has already been pruned to.
       if (isOnly && object.apiVersion === apiVersion) return object;

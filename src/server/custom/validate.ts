@@ -62,8 +62,35 @@ export function compileJudge(props: Props): Judge {
     type?.(value, at, old);
     if (value === null) enumeration?.(value, at, old);
     else for (const check of rest) check(value, at, old);
-    if (at.errors.length > before && old !== absent && same(value, old)) at.errors.length = before;
+    if (at.errors.length > before && old !== absent && unchanged(value, old, props)) at.errors.length = before;
   };
+}
+
+/**
+ * That nothing changed, as far as the schema tells what belongs together: what stands in an object under a name that it says nothing of
+ * counts as new, and items of a list of type map are found by their keys.
+ */
+export function unchanged(value: unknown, old: unknown, props: Props | undefined): boolean {
+  if (Array.isArray(value) && Array.isArray(old)) {
+    if (value.length !== old.length) return false;
+    const items = isProps(props?.items) ? props.items : undefined;
+    if (props?.['x-kubernetes-list-type'] !== 'map' || items === undefined) return same(value, old);
+    const keys = props['x-kubernetes-list-map-keys'] ?? [];
+    const before = byKeys(old, keys);
+    return value.every((item) => unchanged(item, before.get(keyOf(item, keys)), items));
+  }
+  if (!isObject(value) || !isObject(old)) return same(value, old);
+  const names = Object.keys(value);
+  if (names.length !== Object.keys(old).length) return false;
+  return names.every((name) => {
+    const inner = propsUnder(props, name);
+    return inner !== undefined && Object.hasOwn(old, name) && unchanged(value[name], old[name], inner);
+  });
+}
+
+function propsUnder({ properties = {}, additionalProperties }: Props = {}, name: string): Props | undefined {
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return isProps(additionalProperties) ? additionalProperties : undefined;
 }
 
 const isNumber = (value: unknown): value is number | bigint => typeof value === 'number' || typeof value === 'bigint';

@@ -23,6 +23,7 @@ import { JsonPathError, jsonPath } from './json-path.ts';
 import { validateListTypes } from './list-types.ts';
 import { kindSchema } from './object-schema.ts';
 import { dotted } from './pathing.ts';
+import type { Place } from './pathing.ts';
 import { applyDefaults, dropNulls, eachEmbedded, prune } from './prune.ts';
 import { isObject, structural } from './structural.ts';
 import type { JsonObject, Structural } from './structural.ts';
@@ -74,8 +75,9 @@ export interface CustomVersion {
   readonly resource: Resource;
   /** Makes an object of any version (already of this one's apiVersion) fit this version, in place: defaults, pruning. */
   fit(object: JsonObject): void;
-  /** Takes away what this version does not know, in place. */
+  /** Takes away what this version does not know, in place: defaults are those of the version in which an object is stored. */
   strip(object: JsonObject): void;
+  readonly hasDefaults: boolean;
   /** A status that nobody has written yet is filled in when objects are read. */
   readonly fillsStatus: boolean;
 }
@@ -150,7 +152,11 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
       dropNulls(object, root);
       prune(object, root, true);
     },
-    strip: (object) => void prune(object, root, true),
+    strip(object) {
+      prune(object, root, true);
+      dropNulls(object, root);
+    },
+    hasDefaults: root.hasDefaults,
     fillsStatus: hasStatus && hasDefaults(props.properties?.['status']),
   };
 }
@@ -174,9 +180,8 @@ function deprecation({ spec }: Definition, version: Version, kind: string): stri
 function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: string, merged: boolean) {
   const object = thaw(plainValue(parsed) as Frozen<unknown>);
   if (!isObject(object)) throw badRequest('the body must be an object');
-  if (object['kind'] === undefined || object['kind'] === '') throw badRequest("Object 'Kind' is missing in the body");
-  if (object['apiVersion'] === undefined || object['apiVersion'] === '')
-    throw badRequest("Object 'apiVersion' is missing in the body");
+  if ((object['kind'] ?? '') === '') throw badRequest("Object 'Kind' is missing in the body");
+  if ((object['apiVersion'] ?? '') === '') throw badRequest("Object 'apiVersion' is missing in the body");
   const problems = [...parsed.problems];
   // The schema says nothing of what says to be of another kind.
   const isOfKind = object['kind'] === kind;
@@ -206,13 +211,7 @@ function decode(parsed: ParsedJson, root: Structural, kind: string, apiVersion: 
 }
 
 /** The metadata of an embedded object is read, too: what is unknown goes, wrong types are refused. */
-function readEmbedded(
-  resource: JsonObject,
-  place: readonly (string | number)[],
-  kind: string,
-  version: string,
-  problems: string[],
-): void {
+function readEmbedded(resource: JsonObject, place: Place, kind: string, version: string, problems: string[]): void {
   const { apiVersion, kind: saidKind, metadata } = resource;
   for (const value of [apiVersion, saidKind])
     if (value !== undefined && typeof value !== 'string')
@@ -233,7 +232,7 @@ function judgeObject(
   const errors: FieldError[] = [];
   if (next.kind !== kind) errors.push(invalid('kind', next.kind, `must be ${kind}`));
   else {
-    errors.push(...validateValue(judge, next, prev ?? absent));
+    errors.push(...validateValue(judge, named(next), prev ?? absent));
     if (version.subresources?.scale !== undefined) errors.push(...judgeScale(next, version.subresources.scale));
   }
   eachEmbedded(next, root, (resource, place) => errors.push(...judgeEmbedded(resource, dotted(place))));
@@ -246,6 +245,13 @@ function judgeObject(
   if (isNameless || errors.some(({ reason }) => blocking.has(reason))) errors.push(unchecked);
   else errors.push(...rules.judge(next, prev));
   return errors;
+}
+
+/** To a schema a name that nobody gave is none. */
+function named(object: Frozen<Loose>): Frozen<Loose> {
+  if (object.metadata.name !== '') return object;
+  const { name: _, ...metadata } = object.metadata;
+  return { ...object, metadata } as Frozen<Loose>;
 }
 
 const unchecked: FieldError = {

@@ -121,3 +121,8 @@ export class Catalog {
     this.#generation++;
   }
 }
+
+/** Discovery no longer tells of writes to a kind whose definition is going, but what is there may be changed until it is gone. */
+export function mayDo({ verbs: told, terminating }: Served, verb: string): boolean {
+  return told.has(verb) || (terminating === true && (verb === 'create' || verb === 'update' || verb === 'patch'));
+}

@@ -13,6 +13,7 @@ import {
 } from '../http/form.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { type ApiRequest, warn } from '../request.ts';
+import { mayDo } from '../served/served.ts';
 import type { Catalog, Served } from '../served/served.ts';
 import type { Stage } from '../pipeline.ts';
 import { isMisplaced } from '../verbs/dispatch.ts';
@@ -67,7 +68,7 @@ function isRouted(served: Served, request: ApiRequest): boolean {
   if (info.subresource !== '') return served.subresources.get(info.subresource)?.verbs.has(info.verb) === true;
   const isNamed = info.name !== '';
   if (served.custom && isMisplaced(served, info)) return false;
-  return served.verbs.has(info.verb) && (info.verb === 'create' ? !isNamed : isNamed || !needsName.has(info.verb));
+  return mayDo(served, info.verb) && (info.verb === 'create' ? !isNamed : isNamed || !needsName.has(info.verb));
 }
 
 /** What is only asked, and what does something, has no rows. */

@@ -71,11 +71,12 @@ export async function mergeInto(
 ): Promise<KubeObject> {
   const context = writeContext(served, subresource, request.arrivedMs);
   if (context === undefined) throw badRequest('the kind has no schema to apply by');
+  const from = live === undefined ? undefined : fromStorage(served, live);
   const settle = (convert: WriteContext['convert']): ApplyResult =>
     applyConfiguration({
       ...context,
       ...(convert && { convert }),
-      live: live === undefined ? undefined : fromStorage(served, live),
+      live: from,
       applied: configuration,
       manager,
       force: options.force === true,
@@ -86,6 +87,12 @@ export async function mergeInto(
       ? settle(context.convert)
       : await withConversions(served, context, settle).catch(refuseUnconvertible);
   complain(request, problems, options.fieldValidation, configuration);
+  if (from !== undefined && result.object === from) {
+    // What changes nothing completes nothing either.
+    const kept = toStorage(served, thaw(from) as KubeObject);
+    setManagedFields(kept, result.managedFields);
+    return kept;
+  }
   const { object, inexact } = decodeValue(
     { value: result.object, problems: [], oddNumbers: false },
     served.resource,

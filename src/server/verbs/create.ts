@@ -1,5 +1,12 @@
 // Owns POST: a new object from body to store. Never names a kind.
-import { alreadyExists, badRequest, isStatusError, statusError, StatusError } from '../../api/status-error.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  isStatusError,
+  statusError,
+  StatusError,
+} from '../../api/status-error.ts';
 import { freeze, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -39,9 +46,6 @@ export async function createObject(
   const namespace = resource.namespaced ? request.info.namespace : '';
   fitNamespace(given, resource.namespaced, namespace);
   const version = given.metadata.resourceVersion;
-  // It is the store that refuses it, which a dry run does not come to.
-  if (version !== undefined && version !== '' && /^\d+$/.test(version) && version !== '0' && !options.dryRun)
-    throw badRequest('resourceVersion should not be set on objects to be created');
   if (!merged) applyAllDefaults(resource, given, request.arrivedMs);
   const object = merged ? given : toStorage(served, given);
   fillNew(object, parts.random, request.arrivedMs);
@@ -62,7 +66,7 @@ export async function createObject(
     warn: (text) => warn(request, text),
     source: request,
   };
-  await naming(object, parts.admission.admit(unnamed, parts));
+  await naming(object, admitNew(parts, unnamed));
   // Only now, as upstream does: what changes objects sees no name that nobody gave.
   if (!object.metadata.name && object.metadata.generateName)
     object.metadata.name = generateName(object.metadata.generateName, parts.random);
@@ -83,7 +87,7 @@ export async function createObject(
         served,
         key,
         await leaving(served, made),
-        options.dryRun ? { version } : undefined,
+        { version, dryRun: options.dryRun },
         taken,
       );
       written = !options.dryRun;
@@ -107,6 +111,13 @@ export async function createObject(
       await parts.objects.fresh();
     }
   }
+}
+
+async function admitNew(parts: Parts, asked: AdmissionRequest): Promise<void> {
+  const { resource, terminating } = asked.served;
+  if (terminating === true)
+    throw forbidden(resource, asked.name, 'create not allowed while custom resource definition is terminating');
+  await parts.admission.admit(asked, parts);
 }
 
 /** How often others may be faster to take what was chosen for a new object. */
@@ -133,18 +144,20 @@ async function store(
   served: Served,
   key: string,
   made: KubeObject,
-  dryRun: { readonly version: string | undefined } | undefined,
+  { version, dryRun }: { readonly version: string | undefined; readonly dryRun: boolean },
   taken: Taken | undefined,
 ): Promise<Entry> {
   const collection = served.collection!;
   const { group, plural } = served.resource;
-  if (dryRun !== undefined && collection.cache.get(key) !== undefined)
-    throw alreadyExists(served.resource, made.metadata.name);
+  // It is the store that refuses it, which a dry run does not come to.
+  if (!dryRun && version !== undefined && /^\d+$/.test(version) && version !== '0')
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  if (dryRun && collection.cache.get(key) !== undefined) throw alreadyExists(served.resource, made.metadata.name);
   const object = freeze(collection.codec.canonical(made)) as KubeObject;
   const { codec } = collection;
-  if (dryRun !== undefined) {
+  if (dryRun) {
     // What nobody stores keeps the version that it was sent with.
-    const revision = Number(dryRun.version ?? 0);
+    const revision = Number(version ?? 0);
     const shown = codec.completesReads === true ? codec.decode(codec.encode(object)) : object;
     return Entry.of(key, Number.isSafeInteger(revision) ? revision : 0, shown);
   }

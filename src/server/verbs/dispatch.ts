@@ -1,10 +1,11 @@
 // Owns the last step of a request: finding what serves it and calling the verb. One table of verbs.
-import { badRequest, forbidden, notFound, statusError } from '../../api/status-error.ts';
+import { badRequest, notFound, statusError } from '../../api/status-error.ts';
 import { actionKey } from '../action.ts';
 import type { Parts } from '../parts.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { ApiAnswer, ApiRequest } from '../request.ts';
 import { warn } from '../request.ts';
+import { mayDo } from '../served/served.ts';
 import type { Served } from '../served/served.ts';
 import { create } from './create.ts';
 import { remove, removeCollection } from './delete.ts';
@@ -88,10 +89,8 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
       perhapsWarn(false);
       return action.handle(parts, request, served);
     }
-    if (served.terminating === true && info.verb === 'create')
-      throw forbidden(resource, info.name, 'create not allowed while custom resource definition is terminating');
     if (info.name === '' && needsName.has(info.verb) && served.custom) throw badRequest('name must be provided');
-    if (!served.verbs.has(info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
+    if (!mayDo(served, info.verb) || (info.name === '' && needsName.has(info.verb))) throw methodNotAllowed();
     if (info.verb === 'create' && info.name !== '' && !served.custom) throw methodNotAllowed();
     perhapsWarn(false);
     return verbs[info.verb]!(parts, request, served);

@@ -2,7 +2,7 @@
 import { writeJson } from '../../api/codec/json-write.ts';
 import { managedFieldsForUpdate } from '../../api/apply/update.ts';
 import type { ConvertVersion, Versioned, WriteContext } from '../../api/apply/update.ts';
-import { checkApplied } from '../../api/apply/check.ts';
+import { checkApplied, isTypable } from '../../api/apply/check.ts';
 import { customResetFields, resetFieldsOf } from '../../api/apply/reset-fields.ts';
 import type { ResetFields } from '../../api/apply/reset-fields.ts';
 import { apiVersionOf, thaw } from '../../api/meta.ts';
@@ -66,6 +66,11 @@ export function recordWrite(
 ): Promise<void> | undefined {
   const context = writeContext(served, subresource, nowMs);
   if (context === undefined) return undefined;
+  const isTyped = (object: Frozen<KubeObject>): boolean => !served.custom || isTypable(context.schema, object);
+  if (!isTyped(next as Frozen<KubeObject>) || (prev !== undefined && !isTyped(prev))) {
+    keepManagers(next, prev);
+    return undefined;
+  }
   const record = (convert: ConvertVersion | undefined): void => {
     const managed = managedFieldsForUpdate({
       ...context,
@@ -82,9 +87,13 @@ export function recordWrite(
   }
   return withConversions(served, context, record).catch((error: unknown) => {
     if (!(error instanceof NotConvertible)) throw error;
-    // As upstream: who owns what stays as it was.
-    setManagedFields(next, thaw(prev?.metadata.managedFields) as KubeObject['metadata']['managedFields']);
+    keepManagers(next, prev);
   });
+}
+
+/** As upstream, where a write cannot be noted: who owns what stays as it was. */
+function keepManagers(next: KubeObject, prev: Frozen<KubeObject> | undefined): void {
+  setManagedFields(next, thaw(prev?.metadata.managedFields) as KubeObject['metadata']['managedFields']);
 }
 
 /** The object has what a version that somebody's fields are of does not know. */

@@ -121,6 +121,14 @@ export async function getScale(parts: Parts, request: ApiRequest, served: Served
   };
 }
 
+/** Of a scale whose replicas are nobody's, none is told to be whoever writes them, as upstream has it. */
+function isOwned({ metadata }: Frozen<KubeObject>, served: Served): boolean {
+  const path = (served.resource.scale ?? usual).specReplicas.split('.').map((name) => `f:${name}`);
+  const has = (fields: unknown): boolean =>
+    path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], fields) !== undefined;
+  return (metadata.managedFields ?? []).some(({ fieldsV1 }) => has(fieldsV1));
+}
+
 /** A scale of nothing shows no replicas, so whoever wrote it owns none. */
 function releaseReplicas({ metadata }: KubeObject): void {
   const kept = metadata.managedFields?.filter(({ subresource }) => subresource !== 'scale');
@@ -130,6 +138,8 @@ function releaseReplicas({ metadata }: KubeObject): void {
 
 /** PUT, PATCH and apply. The object changes as if its own field had been written, noted as the subresource's. */
 export async function writeScale(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
+  // The scale of a custom kind is of another group, by which upstream cannot tell who owns what of it.
+  if (isApply(request) && served.custom) throw badRequest('the scale of a custom kind cannot be applied');
   const { options, propose } = isApply(request)
     ? await applied(request, served)
     : await written(request, served, request.info.verb === 'patch');
@@ -149,7 +159,7 @@ interface ScaleWrite {
 }
 
 async function written(request: ApiRequest, served: Served, isPatch: boolean): Promise<ScaleWrite> {
-  const { options, run } = isPatch ? await readRun(request, scaleKind, false) : await readWhole(request);
+  const { options, run } = isPatch ? await readRun(request, scaleKind, served.custom) : await readWhole(request);
   return {
     options,
     async propose(entry) {
@@ -157,10 +167,11 @@ async function written(request: ApiRequest, served: Served, isPatch: boolean): P
       const wanted = run(freeze(current) as unknown as Frozen<KubeObject>);
       checkPlace(wanted, request, entry, served);
       requireReplicas(wanted as Scale & KubeObject, entry, served, isPatch);
-      const replicas = replicasOf(wanted as Scale & KubeObject);
+      const replicas = replicasOf(wanted as Scale & KubeObject, served);
       const object = thaw(entry.object) as KubeObject;
       setReplicas(object, served, replicas);
-      await recordWrite(served, entry.object, object, options, 'scale', request.arrivedMs);
+      if (isOwned(entry.object, served))
+        await recordWrite(served, entry.object, object, options, 'scale', request.arrivedMs);
       if (replicas === 0) releaseReplicas(object);
       return { next: object, recorded: true };
     },
@@ -185,7 +196,7 @@ async function applied(request: ApiRequest, served: Served): Promise<ScaleWrite>
     async propose(entry) {
       const own = { apiVersion: apiVersionOf(resource), kind: resource.kind } as KubeObject;
       const { spec } = object as Scale & KubeObject;
-      if (spec?.replicas !== undefined) setReplicas(own, served, replicasOf(object as Scale & KubeObject));
+      if (spec?.replicas !== undefined) setReplicas(own, served, replicasOf(object as Scale & KubeObject, served));
       const asked: Applied = { configuration: own, manager, options, problems: ofText };
       checkAppliedVersion({ ...asked, configuration: object }, entry, served);
       const next = await mergeInto(served, request, asked, entry.object, 'scale');
@@ -206,9 +217,10 @@ function checkPlace(wanted: KubeObject, request: ApiRequest, entry: Entry, serve
   if (!metadata.name) throw nameless(request);
   checkName(metadata.name, request);
   fitNamespace(wanted, served.resource.namespaced, request.info.namespace);
-  checkVersion(metadata.resourceVersion ?? '', entry, served);
+  // A scale that names no version is of any, also where the object itself must name one.
+  if (metadata.resourceVersion) checkVersion(metadata.resourceVersion, entry, served);
   const { group, plural } = served.resource;
-  requireUid(metadata.uid, entry.object, { group, plural: `${plural}/scale` });
+  requireUid(metadata.uid, entry.object, { group, plural: served.custom ? plural : `${plural}/scale` });
 }
 
 /** A patch that says nothing of replicas leaves them as they are, which is not at all where there are none. */
@@ -218,10 +230,10 @@ function requireReplicas({ spec }: Scale & KubeObject, { object }: Entry, served
     throw badRequest(`the spec replicas field ".${specReplicas}" cannot be empty`);
 }
 
-/** Throws Invalid for fewer than none. */
-function replicasOf({ metadata, spec }: Scale & KubeObject): number {
+/** Throws Invalid for fewer than none; custom kinds judge them where they keep them. */
+function replicasOf({ metadata, spec }: Scale & KubeObject, { custom }: Served): number {
   const replicas = spec?.replicas ?? 0;
-  if (replicas < 0)
+  if (replicas < 0 && !custom)
     throw invalid(scaleKind, metadata?.name ?? '', [
       fieldError.invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
     ]);

@@ -21,7 +21,7 @@ import { recordWrite } from './field-managers.ts';
 import { writeOptions } from './options.ts';
 import type { WriteOptions } from './options.ts';
 import { objectKey } from './read.ts';
-import { entered, leaving, ready, whenWritten } from './versions.ts';
+import { entered, leaving, ready, whenRead, whenWritten } from './versions.ts';
 import { context, prepareChange, rulesOf, toStorage, validateChange } from './strategy.ts';
 
 export async function update(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
@@ -123,7 +123,8 @@ export async function change(
     const failed = done;
     done = undefined;
     await failed?.(false);
-    const seen = await entered(served, entry);
+    // A dry run reads what a write would have in hand.
+    const seen = await entered(served, entry, options.dryRun ? whenRead : whenWritten);
     const { next, recorded } = await propose(seen);
     const prev = seen.object;
     dedupeOwners(next, request);

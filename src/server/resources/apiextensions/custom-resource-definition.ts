@@ -15,6 +15,7 @@ type Definition = CustomResourceDefinition;
 interface DefinitionRules {
   validateDefinition(next: Frozen<Definition>, prev: Frozen<Definition> | undefined): FieldError[];
   validateDefinitionStatus(next: Frozen<Definition>): FieldError[];
+  completeDefinition(definition: Definition): void;
   definitionWarnings(next: Frozen<Definition>, prev: Frozen<Definition> | undefined): string[];
 }
 
@@ -85,9 +86,11 @@ export const customResourceDefinition = defineResource<Definition>(customResourc
       storedVersions: stored === undefined ? [] : [stored],
     };
     obj.metadata.generation = 1;
+    loaded().completeDefinition(obj);
   },
   prepareForUpdate(next, prev) {
     keep<Definition, 'status'>(next, prev, 'status');
+    loaded().completeDefinition(next);
     const stored = storageName(next);
     const known = next.status?.storedVersions ?? [];
     if (stored !== undefined && !known.includes(stored))
