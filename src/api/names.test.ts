@@ -42,5 +42,8 @@ test('texts that clients show', () => {
 
 test('a prefix may end with a dash', () => {
   assert.deepEqual(names.subdomainName('web-', true), []);
+  // Upstream looks at neither the dash nor the character before it.
+  for (const prefix of ['A-', 'web_-', 'é-']) assert.deepEqual(names.subdomainName(prefix, true), [], prefix);
+  for (const prefix of ['-', 'A', 'Ab-', 'a--b_']) assert.notDeepEqual(names.subdomainName(prefix, true), [], prefix);
   assert.notDeepEqual(names.subdomainName('web-', false), []);
 });

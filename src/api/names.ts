@@ -189,11 +189,11 @@ export function fullyQualifiedName(value: string): readonly string[] {
 export const httpHeaderName: TextValidator = (value) =>
   /^[-A-Za-z0-9]+$/.test(value) ? none : ["a valid HTTP header must consist of alphanumeric characters or '-'"];
 
-/** What is to be completed may end with a dash. */
+/** What is to be completed may end with a dash. Upstream masks the character before it as well, whatever it is. */
 const completed =
   (validate: TextValidator): NameValidator =>
   (name, isPrefix = false) =>
-    validate(isPrefix ? name.replace(/(?<=.)-$/s, 'a') : name);
+    validate(isPrefix ? name.replace(/.-$/s, 'a') : name);
 
 export const subdomainName = completed(dnsSubdomain);
 export const labelName = completed(dnsLabel);

@@ -20,11 +20,18 @@ interface List {
   readonly items: readonly { readonly metadata: { readonly name: string } }[];
 }
 
+const tokenOf = (start: string): string =>
+  Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: 5, start })).toString('base64url');
+
 test('tokens', () => {
   assert.deepEqual(decodeContinue(encodeContinue(5, 'a/b')), { revision: 5, after: 'a/b' });
   assert.deepEqual(decodeContinue(inconsistentContinue('a/b')), { revision: undefined, after: 'a/b' });
   for (const bad of ['', '%', 'e30', Buffer.from('{"v":"meta.k8s.io/v1","rv":0,"start":"a"}').toString('base64url')])
     assert.throws(() => decodeContinue(bad), /continue key is not valid/);
+  for (const place of ['../b', 'a/../b', './a', 'a//b', 'a/', '..', '//a'])
+    assert.throws(() => decodeContinue(tokenOf(place)), /continue key is not valid/, place);
+  for (const place of ['b', 'a/b', '/b', '..b', 'b/\0'])
+    assert.equal(decodeContinue(tokenOf(place)).after, place.replace('\0', ''), place);
 });
 
 test('a list goes on across compaction', async () => {
@@ -40,6 +47,8 @@ test('a list goes on across compaction', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await add(name);
     const first = await page({ limit: '2' });
     assert.deepEqual(names(first), ['a', 'b']);
+    // A token tells the place within what is listed, whatever that is.
+    assert.equal(decodeContinue(first.metadata.continue!).after, 'b');
     await add('bb');
     // What has come since is not in it.
     const second = await page({ limit: '2', continue: first.metadata.continue! });

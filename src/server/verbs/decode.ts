@@ -45,7 +45,6 @@ export function decodeBytes(
     return decodeValue({ value: decodeCbor(bytes), problems: [], oddNumbers: false }, expected);
   switch (contentType) {
     case 'application/json':
-    case 'text/json':
       return decodeValue(parseJson(bytes, expected?.decode === undefined), expected);
     case 'application/yaml':
       return decodeValue(parseYaml(bytes), expected);

@@ -9,7 +9,7 @@ import { mayDo } from '../served/served.ts';
 import type { Served } from '../served/served.ts';
 import { create } from './create.ts';
 import { remove, removeCollection } from './delete.ts';
-import { patch } from './patch.ts';
+import { isPatchType, patch } from './patch.ts';
 import { get, list, watch } from './read.ts';
 import { getScale, writeScale } from './scale.ts';
 import { update } from './update.ts';
@@ -56,7 +56,8 @@ export function dispatch(parts: Parts, request: ApiRequest): ApiAnswer | Promise
   checkPlace(served, request);
   if (isOther)
     throw info.subresource === '' || served.subresources.has(info.subresource) ? methodNotAllowed() : noSuchResource();
-  // Of old: the path that watches does nothing else.
+  // Of old: the path that watches does nothing else, and knows objects only.
+  if (info.verb === 'watch' && info.subresource !== '') throw noSuchResource();
   if (info.verb === 'watch' && request.method !== 'GET') throw methodNotAllowed();
   if (info.name === '.' || info.name === '..' || info.name.includes('%'))
     throw badRequest(`invalid resource name ${JSON.stringify(info.name)}: [may not contain '%']`);
@@ -73,7 +74,8 @@ function perform(parts: Parts, request: ApiRequest, served: Served): ApiAnswer |
   const { resource } = served;
   // Of built-in kinds only what a route leads to is warned of.
   const perhapsWarn = (custom: boolean): void => {
-    if (served.custom === custom && resource.deprecated !== undefined) warn(request, resource.deprecated);
+    if (served.custom !== custom || resource.deprecated === undefined) return;
+    if (custom || info.verb !== 'patch' || isPatchType(request, custom)) warn(request, resource.deprecated);
   };
   perhapsWarn(true);
   if (info.subresource === '') {

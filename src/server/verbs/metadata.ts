@@ -47,7 +47,7 @@ export function fillNew(object: KubeObject, random: Random, nowMs: number): void
 }
 
 /** What an update may not touch is taken from what is stored. */
-export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): void {
+export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>, dryRun: boolean): void {
   const metadata: Partial<KubeObject['metadata']> = next.metadata;
   const before = prev.metadata;
   // Refused when it was said and differs; absent means the same.
@@ -57,7 +57,8 @@ export function keepSystemFields(next: KubeObject, prev: Frozen<KubeObject>): vo
   set(metadata, 'deletionTimestamp', before.deletionTimestamp ?? metadata.deletionTimestamp);
   set(metadata, 'deletionGracePeriodSeconds', metadata.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds);
   set(metadata, 'generation', before.generation);
-  delete metadata.selfLink;
+  // It is the storage that leaves it out, upstream: what is not stored is answered with it.
+  if (!dryRun) delete metadata.selfLink;
   delete metadata.resourceVersion;
 }
 

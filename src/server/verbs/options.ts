@@ -2,7 +2,7 @@
 import type { FieldError } from '../../api/status-error.ts';
 import { managerName } from '../../api/apply/manager-name.ts';
 import { badRequest, invalid } from '../../api/status-error.ts';
-import { invalid as invalidField, notSupported, required } from '../../api/field-error.ts';
+import { forbidden, invalid as invalidField, notSupported, required } from '../../api/field-error.ts';
 import { queryFlag } from '../request-info.ts';
 import type { ApiRequest } from '../request.ts';
 
@@ -25,8 +25,8 @@ export function writeOptions(request: ApiRequest, kind: string, isApplied = fals
   const errors: FieldError[] = [];
   if (isApplied && (query.get('fieldManager') ?? '') === '')
     errors.push(required('fieldManager', 'is required for apply patch'));
-  const dryRuns = query.getAll('dryRun');
-  if (dryRuns.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRuns, ['All']));
+  if (kind === 'PatchOptions' && !isApplied && query.has('force'))
+    errors.push(forbidden('force', 'may not be specified for non-apply patch'));
   const fieldManager = query.get('fieldManager') ?? '';
   if (fieldManager.length > 128)
     errors.push({
@@ -36,6 +36,8 @@ export function writeOptions(request: ApiRequest, kind: string, isApplied = fals
     });
   if (/\p{Cc}/u.test(fieldManager))
     errors.push(invalidField('fieldManager', fieldManager, 'should only contain printable characters'));
+  const dryRuns = query.getAll('dryRun');
+  if (dryRuns.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRuns, ['All']));
   const fieldValidation = query.get('fieldValidation') ?? '';
   if (!fieldValidations.includes(fieldValidation))
     errors.push(notSupported('fieldValidation', fieldValidation, fieldValidations));

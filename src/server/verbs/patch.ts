@@ -125,10 +125,6 @@ export async function readRun(
   const type = contentTypeOf(request);
   const patchTo = patcher(type, schemaOfKind(kind), custom);
   const options = writeOptions(request, 'PatchOptions');
-  if (request.query.has('force'))
-    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
-      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
-    ]);
   const body = await readPatch(request, type);
   const problems =
     type === jsonType

@@ -194,16 +194,16 @@ const matchField = 'resourceVersionMatch';
 const listOptions = { group: 'meta.k8s.io', kind: 'ListOptions' };
 
 function fromCache(collection: Collection, selection: Selection, after: string, limit: number): ListAnswer {
-  const { scope, matches, label } = selection;
+  const { scope, under, matches, label } = selection;
   const revision = collection.cache.revision;
   if (limit === 0 && after === '') {
     const seen = { looked: 0 };
-    const answer = page(revision, collection.cache.select(scope, matches, label, seen), false, undefined);
+    const answer = page(under, revision, collection.cache.select(scope, matches, label, seen), false, undefined);
     return matches === undefined ? answer : { ...answer, looked: seen.looked, tested: true };
   }
   if (matches === undefined && (scope.type === 'all' || scope.type === 'namespace')) {
     const { entries, rest } = collection.cache.part(scope, after, limit);
-    return page(revision, entries, rest > 0, rest);
+    return page(under, revision, entries, rest > 0, rest);
   }
   const entries: Entry[] = [];
   let more = false;
@@ -220,14 +220,20 @@ function fromCache(collection: Collection, selection: Selection, after: string, 
     }
     if (matches === undefined || matches(entry)) entries.push(entry);
   }
-  const answer = page(revision, entries, more, matches === undefined ? rest : undefined);
+  const answer = page(under, revision, entries, more, matches === undefined ? rest : undefined);
   return { ...answer, looked, tested: matches !== undefined };
 }
 
-function page(revision: number, entries: readonly Entry[], more: boolean, rest: number | undefined): ListAnswer {
+function page(
+  under: string,
+  revision: number,
+  entries: readonly Entry[],
+  more: boolean,
+  rest: number | undefined,
+): ListAnswer {
   return {
     resourceVersion: String(revision),
-    continue: more ? encodeContinue(revision, entries.at(-1)!.key) : '',
+    continue: more ? encodeContinue(revision, entries.at(-1)!.key.slice(under.length)) : '',
     ...(more && rest !== undefined && { remainingItemCount: rest }),
     entries,
   };
@@ -240,7 +246,8 @@ async function continued(
   token: string,
   limit: number,
 ): Promise<ListAnswer> {
-  const { revision, after } = decodeContinue(token);
+  const { revision, after: within } = decodeContinue(token);
+  const after = selection.under + within;
   // A token without a version goes on inconsistently, from what is there now.
   if (revision === undefined) return fromCache(served.collection!, selection, after, limit);
   return atRevision(parts, served, selection, revision, after, limit);
@@ -258,13 +265,13 @@ async function atRevision(
 ): Promise<ListAnswer> {
   const collection = served.collection!;
   await waitFor(parts, collection, revision, hints);
-  const { scope, matches } = selection;
+  const { scope, under, matches } = selection;
   if (collection.cache.changedRevision <= revision && collection.cache.oldestRevision <= revision) {
     const result = fromCache(collection, selection, after, limit);
     return {
       ...result,
       resourceVersion: String(revision),
-      continue: result.continue === '' ? '' : encodeContinue(revision, result.entries.at(-1)!.key),
+      continue: result.continue === '' ? '' : encodeContinue(revision, result.entries.at(-1)!.key.slice(under.length)),
     };
   }
   const prefix = scope.type === 'namespace' ? `${scope.namespace}/` : scope.type === 'key' ? scope.key : '';
@@ -283,10 +290,10 @@ async function atRevision(
       }
       const rest = past.count - looked;
       if (limit === 0 || found.length === limit || rest === 0 || past.entries.length === 0)
-        return page(revision, found, limit > 0 && rest > 0, matches === undefined ? rest : undefined);
+        return page(under, revision, found, limit > 0 && rest > 0, matches === undefined ? rest : undefined);
     }
   } catch (error) {
-    if (error instanceof Compacted) throw expired(after);
+    if (error instanceof Compacted) throw expired(after.slice(under.length));
     if (error instanceof FutureRevision) throw badRequest(error.message);
     throw error;
   }

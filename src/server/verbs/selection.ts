@@ -9,6 +9,8 @@ import { matches as matchesLabels, parseSelectorText, type Selector, SelectorErr
 
 export interface Selection {
   readonly scope: Scope;
+  /** Where the keys of what is asked for begin: `namespace/`, or nothing. Tokens tell only what comes after it. */
+  readonly under: string;
   /** Undefined: everything in the scope. */
   readonly matches: ((entry: Entry) => boolean) | undefined;
   /** A label that everything which matches has. */
@@ -28,6 +30,7 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   const labelText = request.query.get('labelSelector');
   const fieldText = request.query.get('fieldSelector');
   const tests: ((entry: Entry) => boolean)[] = [];
+  const under = resource.namespaced && namespace !== '' ? `${namespace}/` : '';
   let label: Label | undefined;
   let scope: Scope = resource.namespaced && namespace !== '' ? { type: 'namespace', namespace } : { type: 'all' };
   if (fieldText) {
@@ -54,10 +57,10 @@ export function selectionOf(request: ApiRequest, served: Served): Selection {
   // The deprecated /watch/ paths name one object.
   if (name !== '' && request.info.verb === 'watch' && !fieldText)
     scope = { type: 'key', key: resource.namespaced ? `${namespace}/${name}` : name };
-  if (tests.length === 0) return { scope, matches: undefined };
+  if (tests.length === 0) return { scope, under, matches: undefined };
   const [only] = tests;
   const matches = tests.length === 1 ? only : (entry: Entry) => tests.every((test) => test(entry));
-  return { scope, matches, ...(label !== undefined && { label }) };
+  return { scope, under, matches, ...(label !== undefined && { label }) };
 }
 
 function neededLabel(labels: Exclude<Selector, 'nothing'>): Label | undefined {

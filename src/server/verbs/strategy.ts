@@ -89,7 +89,7 @@ export function prepareChange(
   prev: Frozen<KubeObject>,
   about: StrategyContext,
 ): void {
-  keepSystemFields(next, prev);
+  keepSystemFields(next, prev, about.dryRun);
   const rules = rulesOf(served);
   if (subresource === '') {
     if (rules.prepareForUpdate !== undefined) rules.prepareForUpdate(next, prev, about);
