@@ -115,7 +115,7 @@ function refuseUnconvertible(error: unknown): never {
 /** Throws Conflict when the configuration is of another version of the object. */
 export function checkAppliedVersion({ configuration }: Applied, entry: Entry, served: Served): void {
   const wanted = configuration.metadata?.resourceVersion ?? '';
-  if (wanted !== '' && wanted !== String(entry.revision))
+  if (wanted !== '' && wanted !== '0' && wanted !== String(entry.revision))
     throw conflict(
       served.resource,
       entry.object.metadata.name,

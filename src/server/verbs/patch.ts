@@ -3,7 +3,7 @@ import { type ParsedJson, parseJson, plainNumbers, plainValue } from '../../api/
 import { applyJsonPatch, unknownJsonPatchMembers } from '../../api/patch/json-patch.ts';
 import { applyMergePatch } from '../../api/patch/merge-patch.ts';
 import { applyStrategicPatch } from '../../api/patch/strategic-patch.ts';
-import { badRequest, invalid, statusError, isStatusError, type StatusError } from '../../api/status-error.ts';
+import { badRequest, statusError, isStatusError, type StatusError } from '../../api/status-error.ts';
 import * as fieldError from '../../api/field-error.ts';
 import { apiVersionOf, thaw } from '../../api/meta.ts';
 import type { Frozen, KubeObject } from '../../api/meta.ts';

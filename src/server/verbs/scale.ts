@@ -220,7 +220,9 @@ function checkPlace(wanted: KubeObject, request: ApiRequest, entry: Entry, serve
   // A scale that names no version is of any, also where the object itself must name one.
   if (metadata.resourceVersion) checkVersion(metadata.resourceVersion, entry, served);
   const { group, plural } = served.resource;
-  requireUid(metadata.uid, entry.object, { group, plural: served.custom ? plural : `${plural}/scale` });
+  // A PUT is refused where the object is stored, a patch before.
+  const isEarly = request.info.verb === 'patch' && !served.custom;
+  requireUid(metadata.uid, entry.object, { group, plural: isEarly ? `${plural}/scale` : plural });
 }
 
 /** A patch that says nothing of replicas leaves them as they are, which is not at all where there are none. */

@@ -43,6 +43,8 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
     });
   } catch (error) {
     if (isNotFound(error) && rules.createOnUpdate === true && subresource === '' && isAbout(error, name)) {
+      requireVersionNumber(version);
+      if (next.metadata.uid) throw anotherUid(next.metadata.uid, '', served.resource, name);
       const made = structuredClone(object);
       const metadata: Partial<KubeObject['metadata']> = made.metadata;
       // There is no version that it could be of: upstream takes it all the same.
@@ -53,18 +55,24 @@ export async function update(parts: Parts, request: ApiRequest, served: Served):
   }
 }
 
+interface ResourceName {
+  readonly group: string;
+  readonly plural: string;
+}
+
 /** Throws Conflict when another object of the same name was meant. `about` names it in the error. */
-export function requireUid(
-  uid: string | undefined,
-  { metadata }: Frozen<KubeObject>,
-  about: { readonly group: string; readonly plural: string },
-): void {
+export function requireUid(uid: string | undefined, { metadata }: Frozen<KubeObject>, about: ResourceName): void {
   if (uid !== undefined && uid !== '' && uid !== metadata.uid)
-    throw conflict(
-      about,
-      metadata.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
-    );
+    throw anotherUid(uid, metadata.uid, about, metadata.name);
+}
+
+function anotherUid(wanted: string, found: string, about: ResourceName, name: string): Error {
+  return conflict(about, name, `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${found}`);
+}
+
+function requireVersionNumber(version: string): void {
+  if (!/^\d*$/.test(version))
+    throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion must be a number`);
 }
 
 /** That the error tells of the object of this name, not of another which it needs. */
@@ -84,8 +92,7 @@ export function checkVersion(version: string, entry: Entry, served: Served): voi
       ]);
     return;
   }
-  if (!/^\d+$/.test(version))
-    throw badRequest(`Invalid value: ${JSON.stringify(version)}: metadata.resourceVersion must be a number`);
+  requireVersionNumber(version);
   if (Number(version) !== entry.revision)
     throw conflict(
       served.resource,
