@@ -278,8 +278,8 @@ export async function removeCollection(parts: Parts, request: ApiRequest, served
     throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
       fieldError.invalid(unreadable, true, 'is not allowed with DELETECOLLECTION, try again after removing the option'),
     ]);
-  warnOfOrphans(request, served, choices);
   const found = await list(parts, request, served, true);
+  warnOfOrphans(request, served, choices);
   if (found.type !== 'list') throw new Error('a list answers with a list');
   const removed: Entry[] = [];
   for (const entry of found.list.entries) {
