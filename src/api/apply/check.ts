@@ -81,6 +81,22 @@ function checkList(list: ListSchema, items: readonly unknown[], path: Where, fou
   }
 }
 
+/** Where a configuration says what is owned, and replaced, as a whole: ".spec.selector". */
+export function atomicPlaces(schema: Schema, value: unknown, path = ''): string[] {
+  if (isMap(value)) {
+    const isWhole = (schema.type === 'object' || schema.type === 'map') && schema.atomic === true;
+    const below = Object.keys(value).flatMap((name) => {
+      const inner = valueSchema(schema, name);
+      return inner === undefined ? [] : atomicPlaces(inner, value[name], `${path}.${name}`);
+    });
+    return isWhole ? [path, ...below] : below;
+  }
+  if (!Array.isArray(value)) return [];
+  if (schema.type !== 'list') return schema.type === 'any' ? [path] : [];
+  const below = value.flatMap((item, at) => atomicPlaces(schema.items, item, `${path}[${at}]`));
+  return schema.listType === 'atomic' ? [path, ...below] : below;
+}
+
 function accepts(schema: ScalarSchema, value: unknown): boolean {
   switch (schema.type) {
     case 'string':

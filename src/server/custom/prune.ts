@@ -9,6 +9,26 @@ import type { JsonObject, Structural } from './structural.ts';
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 const maxUnknown = 100;
 
+/** That there is nothing for `prune` to take away. */
+export function isPruned(value: unknown, schema: Structural | undefined, isResource: boolean): boolean {
+  if (Array.isArray(value)) {
+    if (schema?.preserveUnknown === true && schema.items === undefined) return true;
+    return value.every((item) => isPruned(item, schema?.items, schema?.items?.embedded === true));
+  }
+  if (!isObject(value)) return true;
+  for (const name of Object.keys(value)) {
+    if (isResource && metaFields.has(name)) continue;
+    const inner = schema?.properties.get(name);
+    if (inner === undefined && schema?.additional === undefined) {
+      if (schema?.preserveUnknown === true) continue;
+      return false;
+    }
+    const below = inner ?? (schema!.additional === 'any' ? undefined : (schema!.additional as Structural));
+    if (!isPruned(value[name], below, below?.embedded === true)) return false;
+  }
+  return true;
+}
+
 /** Takes away what the schema does not name. Answers with the places, "spec.foo", of at most about a hundred of them. */
 export function prune(value: unknown, schema: Structural, isRoot: boolean): string[] {
   const unknown: string[] = [];

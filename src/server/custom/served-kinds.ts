@@ -86,8 +86,8 @@ function codec(fitting: CustomVersion, apiVersion: string, versions: ReadonlyMap
       ({ fillsStatus, hasDefaults }) => fillsStatus || (!isOnly && hasDefaults),
     ),
     canonical(object: KubeObject): KubeObject {
-      // What one version alone can hold is what every version has already been pruned to.
-      if (isOnly && object.apiVersion === apiVersion) return object;
+      // What one version alone can hold is what every version has already been pruned to; admission may have added to it.
+      if (isOnly && object.apiVersion === apiVersion && fitting.knows(object as Frozen<KubeObject>)) return object;
       const stored = copy({ ...object, apiVersion }) as JsonObject;
       fitting.strip(stored);
       return stored as unknown as KubeObject;

@@ -24,7 +24,7 @@ import { validateListTypes } from './list-types.ts';
 import { kindSchema } from './object-schema.ts';
 import { dotted } from './pathing.ts';
 import type { Place } from './pathing.ts';
-import { applyDefaults, dropNulls, eachEmbedded, prune } from './prune.ts';
+import { applyDefaults, dropNulls, eachEmbedded, isPruned, prune } from './prune.ts';
 import { isObject, structural } from './structural.ts';
 import type { JsonObject, Structural } from './structural.ts';
 import { compareVersions } from '../aggregation/order.ts';
@@ -77,6 +77,8 @@ export interface CustomVersion {
   fit(object: JsonObject): void;
   /** Takes away what this version does not know, in place: defaults are those of the version in which an object is stored. */
   strip(object: JsonObject): void;
+  /** There is nothing that it does not know. */
+  knows(object: Frozen<KubeObject>): boolean;
   readonly hasDefaults: boolean;
   /** A status that nobody has written yet is filled in when objects are read. */
   readonly fillsStatus: boolean;
@@ -156,6 +158,7 @@ export function customVersion({ definition, version, compileRules, sibling }: Ve
       prune(object, root, true);
       dropNulls(object, root);
     },
+    knows: (object) => isPruned(object, root, true),
     hasDefaults: root.hasDefaults,
     fillsStatus: hasStatus && hasDefaults(props.properties?.['status']),
   };

@@ -99,7 +99,8 @@ export async function removeOne(
       served,
       subresource: '',
       namespace: served.resource.namespaced ? namespace : '',
-      name,
+      // Who deletes a collection names none of it.
+      name: request.info.verb === 'deletecollection' ? '' : name,
       object: undefined,
       oldObject: (await entered(served, entry, whenRead)).object,
       user: request.user,

@@ -76,13 +76,16 @@ function decodePatched(patched: ParsedJson, resource: Expected): Decoded {
     const decoded = decodeValue(patched, resource);
     const { apiVersion } = decoded.object;
     if (resource.decode !== undefined && apiVersion !== apiVersionOf(resource) && apiVersion)
-      throw notOf(resource.group, decoded.object, 'apiVersion', `must be ${apiVersionOf(resource)}`);
+      throw notOf(groupOf(apiVersion), decoded.object, 'apiVersion', `must be ${apiVersionOf(resource)}`);
     checkWritten(decoded.object, resource);
     return decoded;
   } catch (error) {
     throw isStatusError(error, 'BadRequest') ? badPatch(error.message) : error;
   }
 }
+
+/** "apps/v1" is of apps, "v1" of the core. */
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/')[0]! : '');
 
 export async function patch(parts: Parts, request: ApiRequest, served: Served): Promise<ApiAnswer> {
   if (isApply(request)) return apply(parts, request, served);

@@ -67,8 +67,8 @@ function requestJson(request: AdmissionRequest, as: Served): Readonly<Record<str
     ...(subresource !== '' && { subResource: subresource, requestSubResource: subresource }),
     requestKind: kindOf(served),
     requestResource: resourceOf(served),
-    name: request.name,
-    namespace: request.namespace,
+    ...(request.name !== '' && { name: request.name }),
+    ...(request.namespace !== '' && { namespace: request.namespace }),
     operation: request.operation,
     userInfo: {
       username: user.name,

@@ -2,7 +2,7 @@
 import { writeJson } from '../../../api/codec/json-write.ts';
 import type { MutatingAdmissionPolicy, Mutation } from '../../../api/generated/admissionregistration.v1.ts';
 import { mergeApplied } from '../../../api/apply/merge.ts';
-import { checkApplied } from '../../../api/apply/check.ts';
+import { atomicPlaces, checkApplied } from '../../../api/apply/check.ts';
 import { CelSyntaxError } from '../../../api/cel/ast.ts';
 import type { CompiledExpression } from '../../../api/cel/environment.ts';
 import { admissionEnvironment } from '../../../api/cel/admission.ts';
@@ -80,6 +80,11 @@ function changed(as: Served, object: KubeObject, change: Change, result: unknown
   const applied = { ...rest, ...(metadata !== undefined && { metadata }) };
   const problems = checkApplied(schema, applied);
   if (problems.length > 0) throw new PolicyProblem(problems.join(', '));
+  const whole = atomicPlaces(schema, applied);
+  if (whole.length > 0)
+    throw new PolicyProblem(
+      `invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${whole.join(', ')}`,
+    );
   return mergeApplied(schema, object, applied) as KubeObject;
 }
 

@@ -27,8 +27,6 @@ function validateStatus(next: Frozen<StorageVersionMigration>, prev: Frozen<Stor
     of?.some(({ type, status }) => type === wanted && status === 'True') ?? false;
   if (isTrue('Succeeded') && isTrue('Failed'))
     problems.invalid(path, conditions, 'Both success and failed conditions cannot be true at the same time');
-  if (isTrue('Running') && (isTrue('Succeeded') || isTrue('Failed')))
-    problems.invalid(path, conditions, 'Running condition cannot be true when success or failed is true');
   for (const done of ['Succeeded', 'Failed'])
     if (isTrue(done, prev.status?.conditions ?? []) && !isTrue(done))
       problems.invalid(path, conditions, `${done} condition cannot be set to false once it is true`);
