@@ -20,7 +20,7 @@ import {
   validateWorkloadSelector,
 } from '../../../api/validation/workload.ts';
 import { ageColumn, nameColumn, templateColumns } from '../columns.ts';
-import { templateWarnings } from '../core/pod-warnings.ts';
+import { claimWarnings, templateWarnings } from '../core/pod-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 
 function applyDefaults(obj: StatefulSet): void {
@@ -147,6 +147,8 @@ export const statefulSet = defineResource<StatefulSet>(statefulSets, {
   warnings(obj, prev) {
     const { spec } = obj;
     const warnings = templateWarnings(obj, prev);
+    for (const [at, { spec }] of (obj.spec?.volumeClaimTemplates ?? []).entries())
+      warnings.push(...claimWarnings(`spec.volumeClaimTemplates[${at}].spec`, spec));
     if ((spec?.revisionHistoryLimit ?? 0) < 0)
       warnings.push('spec.revisionHistoryLimit: a negative value retains all historical revisions');
     return warnings;

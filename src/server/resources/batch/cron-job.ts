@@ -7,6 +7,7 @@ import { isTimeZone, scheduleProblem } from '../../../api/validation/cron-schedu
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, ageOf, nameColumn, none, selectorText, templateColumns } from '../columns.ts';
 import { nameWarnings } from '../core/pod-warnings.ts';
+import { applyFailurePolicyDefaults } from './job-policies.ts';
 import { jobWarnings } from './job-warnings.ts';
 import { defineResource, keepSpec, requiredLast, specStrategy } from '../define.ts';
 import { validateJobSpec } from './job-spec.ts';
@@ -65,9 +66,11 @@ export const cronJob = defineResource<CronJob>(cronJobs, {
     spec.suspend ??= false;
     spec.successfulJobsHistoryLimit ??= 3;
     spec.failedJobsHistoryLimit ??= 1;
-    // Of the jobs' template only the pods are completed: the rest is when a job is made of it.
+    // Of the jobs' template only the pods and what failures mean are completed: the rest is when a job is made of it.
     const template = (spec.jobTemplate ??= {});
-    applyTemplateDefaults((template.spec ??= {} as NonNullable<typeof template.spec>));
+    template.spec ??= {} as NonNullable<typeof template.spec>;
+    applyFailurePolicyDefaults(template.spec);
+    applyTemplateDefaults(template.spec);
   },
   validate(obj) {
     const problems = validate(obj);

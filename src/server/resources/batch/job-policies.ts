@@ -12,6 +12,12 @@ const maxRules = 20;
 const maxExitCodes = 255;
 const actions = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 
+/** Of jobs and of the templates of cron jobs. */
+export function applyFailurePolicyDefaults({ podFailurePolicy }: JobSpec): void {
+  for (const rule of podFailurePolicy?.rules ?? [])
+    for (const condition of rule.onPodConditions ?? []) condition.status ||= 'True';
+}
+
 export function validateFailurePolicy(problems: Problems, path: string, spec: Frozen<JobSpec>): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
   if (rules.length > maxRules) problems.tooMany(`${path}.rules`, rules.length, maxRules);

@@ -28,7 +28,7 @@ export function validateJobSpec(problems: Problems, path: string, spec: Frozen<J
     problems.notNegative(`${path}.${field}`, spec[field]);
   validateMaxFailed(problems, path, spec);
   if (spec.managedBy !== undefined) validateManagedBy(problems, `${path}.managedBy`, spec.managedBy);
-  if (spec.completionMode !== undefined) validateMode(problems, path, spec);
+  validateMode(problems, path, spec);
   if (spec.podFailurePolicy !== undefined) validateFailurePolicy(problems, `${path}.podFailurePolicy`, spec);
   if (spec.successPolicy !== undefined) validateSuccessPolicy(problems, `${path}.successPolicy`, spec);
   const policies = spec.podFailurePolicy === undefined ? ['Failed', 'TerminatingOrFailed'] : ['Failed'];
@@ -66,9 +66,9 @@ function validateManagedBy(problems: Problems, path: string, name: string): void
 
 function validateMode(problems: Problems, path: string, spec: Frozen<JobSpec>): void {
   const { completionMode, completions, parallelism = 0, backoffLimitPerIndex, maxFailedIndexes } = spec;
-  if (completionMode !== 'Indexed' && completionMode !== 'NonIndexed')
-    return problems.notSupported(`${path}.completionMode`, completionMode ?? '', ['NonIndexed', 'Indexed']);
-  if (completionMode === 'NonIndexed') {
+  if (completionMode !== undefined && completionMode !== 'Indexed' && completionMode !== 'NonIndexed')
+    return problems.notSupported(`${path}.completionMode`, completionMode, ['NonIndexed', 'Indexed']);
+  if (completionMode !== 'Indexed') {
     for (const field of ['backoffLimitPerIndex', 'maxFailedIndexes'] as const)
       if (spec[field] !== undefined && (field === 'backoffLimitPerIndex' || backoffLimitPerIndex !== undefined))
         problems.invalid(`${path}.${field}`, spec[field], 'requires indexed completion mode');

@@ -11,6 +11,7 @@ import { same } from '../../../api/validation/same.ts';
 import type { Column } from '../../resource.ts';
 import { ageColumn, humanDuration, nameColumn, selectorText, templateColumns } from '../columns.ts';
 import { nameWarnings } from '../core/pod-warnings.ts';
+import { applyFailurePolicyDefaults } from './job-policies.ts';
 import { jobWarnings } from './job-warnings.ts';
 import { defineResource, keepSpec, specStrategy } from '../define.ts';
 import { validateJobSelector, validateJobSpec, validateJobSpecChange } from './job-spec.ts';
@@ -37,8 +38,7 @@ function applyJobSpecDefaults(spec: JobSpec): void {
   spec.suspend ??= false;
   spec.podReplacementPolicy ??= spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
   spec.manualSelector ??= false;
-  for (const rule of spec.podFailurePolicy?.rules ?? [])
-    for (const condition of rule.onPodConditions ?? []) condition.status ||= 'True';
+  applyFailurePolicyDefaults(spec);
   applyTemplateDefaults(spec);
 }
 

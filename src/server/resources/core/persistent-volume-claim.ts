@@ -12,22 +12,27 @@ import { isNativeResource } from '../../../api/validation/resource-names.ts';
 import { same, sameAs } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
+import { claimWarnings } from './pod-warnings.ts';
 import { accessModesText } from './access-modes.ts';
 
 const betaClass = 'volume.beta.kubernetes.io/storage-class';
 
-/** What a claim may be filled from: snapshots and other claims; anything else only through dataSourceRef. */
-function normalizeDataSources(spec: PersistentVolumeClaimSpec): void {
+/**
+ * What a claim may be filled from: snapshots and other claims; anything else only through dataSourceRef. Where a source was named before,
+ * nothing is dropped: it may not change.
+ */
+function normalizeDataSources(spec: PersistentVolumeClaimSpec, prev: Frozen<PersistentVolumeClaimSpec> = {}): void {
   const { dataSource } = spec;
-  if (dataSource !== undefined) {
+  const wasNamed = prev.dataSource !== undefined || prev.dataSourceRef !== undefined;
+  if (dataSource !== undefined && !wasNamed && spec.dataSourceRef === undefined) {
     const isClaim = !dataSource.apiGroup && dataSource.kind === 'PersistentVolumeClaim';
     const isSnapshot = dataSource.apiGroup === 'snapshot.storage.k8s.io' && dataSource.kind === 'VolumeSnapshot';
     if (!isClaim && !isSnapshot) delete spec.dataSource;
   }
   // Sources in other namespaces are behind a gate that is off.
-  if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
+  if (spec.dataSourceRef?.namespace && prev.dataSourceRef === undefined) delete spec.dataSourceRef;
   if (spec.dataSource !== undefined && spec.dataSourceRef === undefined) spec.dataSourceRef = { ...spec.dataSource };
-  else if (spec.dataSource === undefined && spec.dataSourceRef !== undefined) {
+  else if (spec.dataSource === undefined && spec.dataSourceRef !== undefined && !spec.dataSourceRef.namespace) {
     const { namespace: _none, ...local } = spec.dataSourceRef;
     spec.dataSource = local;
   }
@@ -136,9 +141,7 @@ export const persistentVolumeClaim = defineResource<PersistentVolumeClaim>(persi
   },
   prepareForUpdate(next, prev) {
     keep(next, prev, 'status');
-    if (same(next.spec.dataSource, prev.spec.dataSource) && same(next.spec.dataSourceRef, prev.spec.dataSourceRef))
-      return;
-    normalizeDataSources(next.spec);
+    normalizeDataSources(next.spec, prev.spec);
   },
   validate({ spec }) {
     const problems = new Problems();
@@ -159,11 +162,7 @@ export const persistentVolumeClaim = defineResource<PersistentVolumeClaim>(persi
       warnings.push(
         `metadata.annotations[${betaClass}]: deprecated since v1.8; use "storageClassName" attribute instead`,
       );
-    const storage = spec?.resources?.requests?.['storage'];
-    if (storage !== undefined && nano(storage) % 1_000_000_000n !== 0n)
-      warnings.push(
-        `spec.resources.requests[storage]: fractional byte value "${storage}" is invalid, must be an integer`,
-      );
+    warnings.push(...claimWarnings('spec', spec));
     return warnings;
   },
   columns: [

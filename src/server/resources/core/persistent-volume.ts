@@ -29,6 +29,7 @@ import {
 } from '../../../api/validation/volume-sources.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
+import { renamedLabels, termWarnings } from '../node-labels.ts';
 import { accessModesText } from './access-modes.ts';
 
 type Spec = Frozen<PersistentVolumeSpec>;
@@ -214,14 +215,6 @@ function validateUpdate(next: Frozen<PersistentVolume>, prev: Frozen<PersistentV
   return problems;
 }
 
-const newNames: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
-};
-
 /** The new affinity with labels under their old names where the old affinity has those. */
 function modernLabels(next: Spec['nodeAffinity'], prev: Spec['nodeAffinity']): Spec['nodeAffinity'] {
   const terms = next?.required?.nodeSelectorTerms;
@@ -230,7 +223,10 @@ function modernLabels(next: Spec['nodeAffinity'], prev: Spec['nodeAffinity']): S
     const before = prev?.required?.nodeSelectorTerms?.[at]?.matchExpressions;
     const matchExpressions = term.matchExpressions?.map((expression, i) => {
       const old = before?.[i]?.key;
-      return old !== undefined && newNames[old] === expression.key ? { ...expression, key: old } : expression;
+      // As upstream looks it up, no name at all is the new one of what was not renamed.
+      return old !== undefined && (renamedLabels[old]?.[0] ?? '') === expression.key
+        ? { ...expression, key: old }
+        : expression;
     });
     return matchExpressions === undefined ? term : { ...term, matchExpressions };
   });
@@ -280,6 +276,9 @@ export const persistentVolume = defineResource<PersistentVolume>(persistentVolum
       );
     for (const [field, text] of Object.entries(oldSources))
       if (spec[field as keyof PersistentVolumeSpec] !== undefined) warnings.push(`spec.${field}: ${text}`);
+    const path = 'spec.nodeAffinity.required.nodeSelectorTerms';
+    for (const [at, term] of (spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries())
+      warnings.push(...termWarnings(`${path}[${at}]`, term, false));
     return warnings;
   },
   columns: [

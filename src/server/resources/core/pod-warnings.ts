@@ -1,27 +1,20 @@
 // Owns what clients are warned of when they write pods and templates: fields that do nothing, doubles, old names.
 import type {
-  Container,
+  PersistentVolumeClaimSpec,
   Pod,
   PodSpec,
   PodTemplateSpec,
-  PreferredSchedulingTerm,
   Volume,
+  VolumeProjection,
 } from '../../../api/generated/core.v1.ts';
 import type { ObjectMeta } from '../../../api/generated/meta.v1.ts';
 import type { Frozen, KubeObject } from '../../../api/meta.ts';
-import { dnsLabel, labelValue } from '../../../api/names.ts';
-import { addressBits, ipFamily } from '../../../api/validation/formats.ts';
-import { containersOf } from '../../../api/validation/operating-system.ts';
+import { dnsLabel } from '../../../api/names.ts';
+import { addressWarnings } from '../../../api/validation/addresses.ts';
+import { type AnyContainer, containersOf } from '../../../api/validation/operating-system.ts';
 import { appArmorPrefix } from '../../../api/validation/pod-annotations.ts';
 import { nano } from '../../../api/validation/quantities.ts';
-
-const oldLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'use "node.kubernetes.io/instance-type" instead',
-};
+import { labelWarnings, termWarnings } from '../node-labels.ts';
 
 const oldVolumes: Readonly<Partial<Record<keyof Volume, string>>> = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
@@ -63,56 +56,39 @@ export function podSpecWarnings(
   if (spec === undefined) return [];
   const path = `${prefix}spec`;
   return [
-    ...labelWarnings(path, spec),
+    ...placementWarnings(path, spec),
     ...annotationWarnings(`${prefix}metadata.annotations`, metadata?.annotations, spec),
     ...(prefix === '' ? [] : appArmorWarnings(`${prefix}metadata.annotations`, metadata?.annotations, spec, true)),
     ...listWarnings(path, spec),
     ...(spec.volumes ?? []).flatMap((volume, at) => [...volumeWarnings(`${path}.volumes[${at}]`, volume)]),
     ...[...containersOf(path, spec)].flatMap(([here, container]) => [...containerWarnings(here, container)]),
-    ...portNameWarnings(path, spec),
+    ...portWarnings(path, spec),
   ];
-}
-
-function* deprecated(path: string, label: string): Generator<string> {
-  if (oldLabels[label] !== undefined) yield `${path}: deprecated since v1.14; ${oldLabels[label]}`;
 }
 
 const noSelector = 'a null labelSelector results in matching no pod';
 
-function* labelWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
-  for (const label in spec.nodeSelector) yield* deprecated(`${path}.nodeSelector[${label}]`, label);
+function* placementWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
+  for (const label in spec.nodeSelector) yield* labelWarnings(`${path}.nodeSelector[${label}]`, label);
   const node = spec.affinity?.nodeAffinity;
-  const terms = [
-    ...(node?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []),
-    ...(node?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ preference }) => preference),
-  ];
-  for (const term of terms)
-    for (const { key } of term?.matchExpressions ?? []) yield* deprecated(`${path}.affinity.nodeAffinity: ${key}`, key);
-  yield* preferenceWarnings(`${path}.affinity.nodeAffinity`, node?.preferredDuringSchedulingIgnoredDuringExecution);
-  for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
-    const affinity = spec.affinity?.[kind];
-    const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-    const preferred = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-    for (const term of [...required, ...preferred.map(({ podAffinityTerm }) => podAffinityTerm)]) {
-      if (term === undefined) continue;
-      if (term.labelSelector === undefined) yield `${path}.affinity.${kind}: ${noSelector}`;
-      yield* deprecated(`${path}.affinity.${kind}: topologyKey ${term.topologyKey}`, term.topologyKey);
-    }
-  }
+  const required = `${path}.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms`;
+  for (const [at, term] of (node?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []).entries())
+    yield* termWarnings(`${required}[${at}]`, term, false);
+  const preferred = `${path}.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution`;
+  for (const [at, term] of (node?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries())
+    yield* termWarnings(`${preferred}[${at}].preference`, term.preference, true);
   for (const [at, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
     const here = `${path}.topologySpreadConstraints[${at}]`;
-    yield* deprecated(`${here}.topologyKey: ${constraint.topologyKey}`, constraint.topologyKey);
-    if (constraint.labelSelector === undefined) yield `${here}: ${noSelector}`;
+    yield* labelWarnings(`${here}.topologyKey`, constraint.topologyKey);
+    if (constraint.labelSelector === undefined) yield `${here}.labelSelector: ${noSelector}`;
   }
-}
-
-/** Values that no label of a node can have. */
-function* preferenceWarnings(path: string, terms: readonly Frozen<PreferredSchedulingTerm>[] = []): Generator<string> {
-  for (const [at, { preference }] of terms.entries())
-    for (const [i, { values }] of (preference?.matchExpressions ?? []).entries())
-      for (const [j, value] of (values ?? []).entries())
-        for (const wrong of labelValue(value))
-          yield `${path}.preferredDuringSchedulingIgnoredDuringExecution[${at}].preference.matchExpressions[${i}].values[${j}]: ${value} is invalid, ${wrong}`;
+  for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
+    const affinity = spec.affinity?.[kind];
+    const must = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const should = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    for (const term of [...must, ...should.map(({ podAffinityTerm }) => podAffinityTerm)])
+      if (term !== undefined && term.labelSelector === undefined) yield `${path}.affinity.${kind}: ${noSelector}`;
+  }
 }
 
 /** Templates are told when they have no field; pods, whose field is made from the annotation, when they are created. */
@@ -162,74 +138,123 @@ function* listWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
   for (const [at, { name = '' }] of (spec.imagePullSecrets ?? []).entries()) {
     const here = `${path}.imagePullSecrets[${at}].name`;
     if (name === '') yield `${here}: invalid empty name`;
-    else if (secrets.has(name)) yield `${here}: duplicate name "${name}"`;
+    if (secrets.has(name)) yield `${here}: duplicate name "${name}"`;
     secrets.add(name);
   }
+  yield* fractionWarnings(`${path}.overhead`, spec.overhead, byteResources);
   for (const [at, server] of (spec.dnsConfig?.nameservers ?? []).entries())
     yield* addressWarnings(`${path}.dnsConfig.nameservers[${at}]`, server);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
     yield `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are treated as 1`;
 }
 
-/** IPv6 addresses in an unusual spelling (RFC 5952). */
-export function* addressWarnings(path: string, address: string): Generator<string> {
-  if (ipFamily(address) !== 'IPv6') return;
-  const usual = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  if (usual !== address && addressBits(address) >> 32n !== 0xffffn)
-    yield `${path}: IPv6 address "${address}" should be in RFC 5952 canonical format ("${usual}")`;
+const byteResources = ['memory', 'ephemeral-storage'];
+
+/** Of claims, and of what makes them. */
+export function* claimWarnings(path: string, spec: Frozen<PersistentVolumeClaimSpec> | undefined): Generator<string> {
+  for (const list of ['requests', 'limits'] as const)
+    yield* fractionWarnings(`${path}.resources.${list}`, spec?.resources?.[list], ['storage']);
+}
+
+/** Bytes have no parts. */
+function* fractionWarnings(
+  path: string,
+  amounts: Readonly<Record<string, string>> | undefined,
+  names: readonly string[],
+): Generator<string> {
+  for (const name of names) {
+    const value = amounts?.[name];
+    if (value !== undefined && nano(value) % 1_000_000_000n !== 0n)
+      yield `${path}[${name}]: fractional byte value "${value}" is invalid, must be an integer`;
+  }
 }
 
 function* volumeWarnings(path: string, volume: Frozen<Volume>): Generator<string> {
   for (const field in oldVolumes)
     if (volume[field as keyof Volume] !== undefined) yield `${path}.${field}: ${oldVolumes[field as keyof Volume]}`;
-  if (volume.projected === undefined) return;
-  const files: string[] = [];
-  for (const [at, source] of (volume.projected.sources ?? []).entries()) {
-    const own = [
-      ...(source.secret?.items ?? []),
-      ...(source.configMap?.items ?? []),
-      ...(source.downwardAPI?.items ?? []),
-      ...[source.serviceAccountToken, source.clusterTrustBundle].filter((item) => item !== undefined),
-    ].map((item) => item.path);
-    for (const file of own)
-      for (const other of files)
-        if (file !== other && (file.startsWith(`${other}/`) || other.startsWith(`${file}/`)))
-          yield `${path}.projected.sources[${at}]: "${file}" overlaps with "${other}"`;
-    files.push(...own);
+  yield* claimWarnings(`${path}.ephemeral.volumeClaimTemplate.spec`, volume.ephemeral?.volumeClaimTemplate?.spec);
+  for (const items of [volume.configMap?.items, volume.secret?.items, volume.downwardAPI?.items])
+    yield* overlapWarnings(volume.name, items ?? []);
+  const projected: { path: string }[] = [];
+  for (const source of volume.projected?.sources ?? []) {
+    if (Object.keys(source).length === 0) yield `volume "${volume.name}": a projected source says nothing`;
+    projected.push(...filesOf(source));
+  }
+  yield* overlapWarnings(volume.name, projected);
+}
+
+function filesOf(source: Frozen<VolumeProjection>): readonly { readonly path: string }[] {
+  const { configMap, secret, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = source;
+  const items = configMap?.items ?? secret?.items ?? downwardAPI?.items;
+  if (items !== undefined) return items;
+  const file = serviceAccountToken ?? clusterTrustBundle;
+  if (file !== undefined) return [file];
+  const { certificateChainPath, keyPath, credentialBundlePath } = podCertificate ?? {};
+  return [certificateChainPath, keyPath, credentialBundlePath].map((path = '') => ({ path }));
+}
+
+/** Files of one volume where one hides the other, or would have to be a directory. */
+function* overlapWarnings(volume: string, files: readonly { readonly path: string }[]): Generator<string> {
+  const seen: string[] = [];
+  for (const { path } of files) {
+    const file = path.replace(/\/+$/, '');
+    if (file === '') continue;
+    for (const other of seen)
+      if (`${file}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${file}/`))
+        yield `volume "${volume}": overlapping paths: "${file}" with "${other}"`;
+    seen.push(file);
   }
 }
 
-function* containerWarnings(path: string, container: Frozen<Container>): Generator<string> {
+function* containerWarnings(path: string, container: AnyContainer): Generator<string> {
   const names = new Set<string>();
-  for (const [at, { name }] of (container.env ?? []).entries()) {
-    if (names.has(name)) yield `${path}.env[${at}]: hides previous definition of "${name}"`;
+  for (const [at, { name, value = '', valueFrom }] of (container.env ?? []).entries()) {
+    const reference = `$(${name})`;
+    // What only adds to the value before is meant.
+    const extends_ = valueFrom === undefined && value !== reference && value.includes(reference);
+    if (names.has(name) && !extends_)
+      yield `${path}.env[${at}]: hides previous definition of "${name}", which may be dropped when using apply`;
     names.add(name);
   }
   for (const list of ['limits', 'requests'] as const)
-    for (const name of ['memory', 'ephemeral-storage']) {
-      const value = container.resources?.[list]?.[name];
-      if (value !== undefined && nano(value) % 1_000_000_000n !== 0n)
-        yield `${path}.resources.${list}[${name}]: fractional byte value "${value}" is invalid, must be an integer`;
-    }
-  const ports = new Map<string, number>();
-  for (const [at, { containerPort, protocol, hostPort = 0, hostIP = '' }] of (container.ports ?? []).entries()) {
-    const key = `${containerPort}/${protocol}/${hostPort}/${hostIP}`;
-    if (ports.has(key)) yield `${path}.ports[${at}]: duplicate port definition with ${path}.ports[${ports.get(key)}]`;
-    else ports.set(key, at);
-  }
+    yield* fractionWarnings(`${path}.resources.${list}`, container.resources?.[list], byteResources);
 }
 
-/** The same port name in two containers. */
-function* portNameWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
-  const owners = new Map<string, string>();
-  for (const [at, container] of (spec.containers ?? []).entries())
-    for (const [i, { name }] of (container.ports ?? []).entries()) {
+interface KnownPort {
+  readonly path: string;
+  readonly hostIP: string;
+  readonly hostPort: number;
+}
+
+/** Ports of all containers share the pod's network. */
+function* portWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
+  const known = new Map<string, KnownPort[]>();
+  const names = new Map<string, string>();
+  for (const [container, { ports = [] }] of containersOf(path, spec))
+    for (const [at, { name, containerPort, protocol, hostPort = 0, hostIP = '' }] of (ports ?? []).entries()) {
+      const here = `${container}.ports[${at}]`;
+      if (hostIP !== '' && hostPort === 0) yield `${here}: hostIP set without hostPort`;
+      const key = `${containerPort}/${protocol}`;
+      const others = known.get(key) ?? [];
+      for (const other of others) {
+        const relation = relationOf({ hostIP, hostPort }, other);
+        if (relation !== undefined) yield `${here}: ${relation} port definition with ${other.path}`;
+      }
+      known.set(key, [...others, { path: here, hostIP, hostPort }]);
       if (!name) continue;
-      const here = `${path}.containers[${at}].ports[${i}]`;
-      const other = owners.get(name);
-      if (other !== undefined) yield `${here}: duplicate port name "${name}" with ${other}, services take the first`;
-      else owners.set(name, here);
+      const first = names.get(name);
+      if (first !== undefined)
+        yield `${here}: duplicate port name "${name}" with ${first}, which is the one that counts`;
+      else names.set(name, here);
     }
+}
+
+function relationOf(port: Omit<KnownPort, 'path'>, other: KnownPort): string | undefined {
+  const isSameAddress = port.hostIP === other.hostIP;
+  if (isSameAddress && port.hostPort === other.hostPort) return 'duplicate';
+  if (port.hostPort === 0 || other.hostPort === 0) return 'overlapping';
+  const isAnyAddress = port.hostIP === '' || other.hostIP === '';
+  return port.hostPort === other.hostPort && isAnyAddress ? 'dangerously ambiguous' : undefined;
 }
 
 interface WithTemplate extends KubeObject {

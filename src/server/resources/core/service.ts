@@ -1,4 +1,5 @@
 // Owns the kind Service. Addresses and node ports are given by the server's allocators.
+import { addressWarnings } from '../../../api/validation/addresses.ts';
 import type { Service, ServicePort } from '../../../api/generated/core.v1.ts';
 import { services } from '../../../api/generated/resources.ts';
 import type { Frozen } from '../../../api/meta.ts';
@@ -6,7 +7,6 @@ import { labelName } from '../../../api/names.ts';
 import { Problems } from '../../../api/validation/problems.ts';
 import { ageColumn, mapText, nameColumn, none } from '../columns.ts';
 import { defineResource, keep } from '../define.ts';
-import { addressWarnings } from './pod-warnings.ts';
 import {
   isExternal,
   isHeadless,

@@ -18,7 +18,8 @@ function validateParameters(problems: Problems, parameters: Frozen<IngressClassP
   const { scope, namespace } = parameters;
   if (scope === undefined || scope === null) return problems.required(`${path}.scope`);
   if (scope === 'Namespace') {
-    if (!namespace) problems.required(`${path}.namespace`, 'must be set when `scope` is Namespace');
+    if (namespace === undefined || namespace === null)
+      problems.required(`${path}.namespace`, 'must be set when `scope` is Namespace');
     else problems.each(`${path}.namespace`, namespace, dnsLabel(namespace));
   } else if (scope === 'Cluster') {
     if (namespace !== undefined && namespace !== null)

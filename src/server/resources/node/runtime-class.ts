@@ -11,6 +11,7 @@ import { same } from '../../../api/validation/same.ts';
 import { validateTolerations } from '../../../api/validation/scheduling.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, requiredLast } from '../define.ts';
+import { labelWarnings } from '../node-labels.ts';
 
 function validateScheduling(problems: Problems, { nodeSelector, tolerations }: Frozen<Scheduling>): void {
   validateLabels(problems, 'scheduling.nodeSelector', nodeSelector);
@@ -37,6 +38,10 @@ export const runtimeClass = defineResource<RuntimeClass>(runtimeClasses, {
     roundResources(overhead?.podFixed);
   },
   validate: (obj) => validate(obj).list,
+  warnings: ({ scheduling }) =>
+    Object.keys(scheduling?.nodeSelector ?? {}).flatMap((label) => [
+      ...labelWarnings(`scheduling.nodeSelector[${label}]`, label),
+    ]),
   place: requiredLast('handler'),
   validateUpdate(next, prev) {
     const problems = new Problems();

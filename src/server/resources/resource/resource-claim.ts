@@ -119,7 +119,10 @@ export const resourceClaimTemplate = defineResource<ResourceClaimTemplate>(resou
   prepareForUpdate: (next) => dropDisabled(next.spec?.spec?.devices),
   validate: (obj) => validateTemplate(obj).list,
   validateUpdateAlone: true,
-  validateUpdate: (next, prev) => [...validateTemplate(next).list, ...immutableSpec(next, prev).list],
+  validateUpdate(next, prev) {
+    const { own, declared } = validateTemplate(next);
+    return [...own.list, ...immutableSpec(next, prev).list, ...declared.list];
+  },
   columns: [nameColumn, ageColumn],
   deleteReturnsObject: true,
 });

@@ -8,6 +8,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { nano } from '../../../api/validation/quantities.ts';
 import { same } from '../../../api/validation/same.ts';
 import { defineResource } from '../define.ts';
+import { selectorWarnings } from '../node-labels.ts';
 
 function validate(obj: Frozen<CSIStorageCapacity>): Problems {
   const problems = new Problems();
@@ -20,6 +21,7 @@ function validate(obj: Frozen<CSIStorageCapacity>): Problems {
 
 export const csiStorageCapacity = defineResource<CSIStorageCapacity>(csiStorageCapacities, {
   validate: (obj) => validate(obj).list,
+  warnings: ({ nodeTopology }) => [...selectorWarnings('nodeTopology', nodeTopology)],
   validateUpdate(next, prev) {
     const problems = new Problems();
     // None at all and one that fits everything are two things.

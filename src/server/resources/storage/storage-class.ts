@@ -8,6 +8,7 @@ import { Problems } from '../../../api/validation/problems.ts';
 import { same } from '../../../api/validation/same.ts';
 import { ageColumn, nameColumn } from '../columns.ts';
 import { defineResource, requiredLast } from '../define.ts';
+import { labelWarnings } from '../node-labels.ts';
 import { validateParameters } from './parameters.ts';
 
 function validateProvisioner(problems: Problems, provisioner: string | undefined): void {
@@ -61,24 +62,11 @@ function validate(obj: Frozen<StorageClass>): Problems {
   return problems;
 }
 
-const oldLabels: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-};
-
-function labelWarnings({ allowedTopologies = [] }: Frozen<StorageClass>): string[] {
+function topologyWarnings({ allowedTopologies }: Frozen<StorageClass>): string[] {
   return (allowedTopologies ?? []).flatMap(({ matchLabelExpressions }, i) =>
-    (matchLabelExpressions ?? []).flatMap(({ key }, j) => {
-      const better = Object.hasOwn(oldLabels, key) ? oldLabels[key]! : undefined;
-      if (better === undefined) return [];
-      const since = key.startsWith('beta.kubernetes.io/instance') || key.startsWith('failure') ? 'v1.17' : 'v1.14';
-      return [
-        `allowedTopologies[${i}].matchLabelExpressions[${j}].key: ${key} is deprecated since ${since}; use "${better}" instead`,
-      ];
-    }),
+    (matchLabelExpressions ?? []).flatMap(({ key }, j) => [
+      ...labelWarnings(`allowedTopologies[${i}].matchLabelExpressions[${j}].key`, key),
+    ]),
   );
 }
 
@@ -98,7 +86,7 @@ export const storageClass = defineResource<StorageClass>(storageClasses, {
       problems.immutable(field, next[field], prev[field], same);
     return problems.list;
   },
-  warnings: labelWarnings,
+  warnings: topologyWarnings,
   columns: [
     nameColumn,
     { name: 'Provisioner', type: 'string', cell: ({ provisioner }) => provisioner },
