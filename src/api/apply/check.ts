@@ -64,6 +64,10 @@ function checkList(list: ListSchema, items: readonly unknown[], path: Where, fou
   for (let at = 0; at < items.length && problems.length < maxProblems; at++) {
     const item = items[at];
     let where: Where = () => `${path()}[${at}]`;
+    if (list.listType === 'set' && item === null) {
+      problems.push(`${path()}: element ${at}: null is no item of a set`);
+      continue;
+    }
     if (list.listType !== 'atomic') {
       try {
         const element = itemElement(list, item);
