@@ -17,7 +17,7 @@ test('create', () => {
     [{ name: '' }, ['metadata.name Required']],
     [{ name: 'A' }, ['metadata.name Invalid']],
     [{ generateName: 'a-' }, []],
-    [{ generateName: 'A-' }, ['metadata.generateName Invalid']],
+    [{ generateName: 'AB-' }, ['metadata.generateName Invalid']],
     [{ namespace: '' }, ['metadata.namespace Required']],
     [{ labels: { 'bad key!': 'v', ok: 'bad value!' } }, ['metadata.labels Invalid', 'metadata.labels Invalid']],
     [{ annotations: { 'UPPER/x': 'any thing', ok: '' } }, []],

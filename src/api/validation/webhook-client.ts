@@ -13,14 +13,14 @@ interface ParsedUrl {
 
 /** As Go reads URLs: no normalisation; undefined for what it refuses. */
 function parseUrl(text: string): ParsedUrl | undefined {
-  const hasControl = Buffer.from(text).some((byte) => byte <= 0x20 || byte === 0x7f);
+  const hasControl = Buffer.from(text).some((byte) => byte < 0x20 || byte === 0x7f);
   if (hasControl || /%(?![0-9A-Fa-f]{2})/.test(text) || text.startsWith(':')) return undefined;
   const found = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
   if (found === null) return undefined;
   const [, scheme = '', authority = '', query = '', fragment = ''] = found;
   const at = authority.lastIndexOf('@');
   const host = authority.slice(at + 1);
-  if (/:[^\]]*$/.test(host) && !/:\d*$/.test(host)) return undefined;
+  if (host.includes(' ') || (/:[^\]]*$/.test(host) && !/:\d*$/.test(host))) return undefined;
   return { scheme: scheme.toLowerCase(), host, user: at < 0 ? undefined : authority.slice(0, at), query, fragment };
 }
 

@@ -4,14 +4,13 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
-  ServiceReference,
 } from '../../api/generated/apiextensions.v1.ts';
 import { forbidden, invalid, notSupported, required } from '../../api/field-error.ts';
 import type { Frozen } from '../../api/meta.ts';
 import { dns1035Label, dnsSubdomain } from '../../api/names.ts';
 import type { FieldError } from '../../api/status-error.ts';
 import { Problems } from '../../api/validation/problems.ts';
-import { validateWebhookService } from '../../api/validation/webhook-client.ts';
+import { validateWebhookClient } from '../../api/validation/webhook-client.ts';
 import { same } from '../verbs/equal.ts';
 import { approvalAnnotation, approvalOf, isProtectedGroup } from './naming.ts';
 import { isKnownFormat } from './formats.ts';
@@ -329,10 +328,15 @@ function conversion({ conversion: given }: Spec, bundleIsJudged: boolean): Field
   const at = `${path}.webhookClientConfig`;
   const config = webhook?.clientConfig;
   if (config === undefined) errors.push(required(at, 'required when strategy is set to Webhook'));
-  else if ((config.url === undefined) === (config.service === undefined))
-    errors.push(required(at, 'exactly one of url or service is required'));
-  else if (config.url !== undefined) errors.push(...urlErrors(config.url, `${at}.url`));
-  else if (config.service !== undefined) errors.push(...serviceErrors(config.service, `${at}.service`));
+  else {
+    const problems = new Problems();
+    const { url, service } = config;
+    validateWebhookClient(problems, at, {
+      ...(url !== undefined && { url }),
+      ...(service && { service: { ...service, port: service.port ?? 443 } }),
+    });
+    errors.push(...problems.list);
+  }
   const { caBundle } = config ?? {};
   if (caBundle && bundleIsJudged && !hasCertificate(caBundle))
     errors.push(invalid(`${at}.caBundle`, caBundle, 'unable to load root certificates'));
@@ -360,12 +364,6 @@ function hasCertificate(caBundle: string): boolean {
   });
 }
 
-function serviceErrors(service: Frozen<ServiceReference>, at: string): FieldError[] {
-  const problems = new Problems();
-  validateWebhookService(problems, at, { ...service, port: service.port ?? 443 });
-  return problems.list;
-}
-
 function reviewErrors(reviews: readonly string[], field: string): FieldError[] {
   if (reviews.length === 0) return [required(field)];
   const errors: FieldError[] = [];
@@ -375,17 +373,5 @@ function reviewErrors(reviews: readonly string[], field: string): FieldError[] {
   });
   if (!reviews.some((name) => name === 'v1' || name === 'v1beta1'))
     errors.push(invalid(field, reviews, 'must include at least one of v1, v1beta1'));
-  return errors;
-}
-
-function urlErrors(text: string, field: string): FieldError[] {
-  if (!URL.canParse(text)) return [required(field, 'url must be a valid URL')];
-  const url = new URL(text);
-  const errors: FieldError[] = [];
-  if (url.protocol !== 'https:') errors.push(invalid(field, text, "'https' is the only allowed URL scheme"));
-  if (url.hostname === '') errors.push(invalid(field, text, 'host must be specified'));
-  if (url.username !== '') errors.push(invalid(field, text, 'user information is not permitted in the URL'));
-  if (url.hash !== '') errors.push(invalid(field, text, 'fragments are not permitted in the URL'));
-  if (url.search !== '') errors.push(invalid(field, text, 'query parameters are not permitted in the URL'));
   return errors;
 }

@@ -1,6 +1,7 @@
 // Owns what clients are warned of when they write pods and templates: fields that do nothing, doubles, old names.
 import type {
   PersistentVolumeClaimSpec,
+  PodAffinityTerm,
   Pod,
   PodSpec,
   PodTemplateSpec,
@@ -84,10 +85,15 @@ function* placementWarnings(path: string, spec: Frozen<PodSpec>): Generator<stri
   }
   for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
     const affinity = spec.affinity?.[kind];
-    const must = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-    const should = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-    for (const term of [...must, ...should.map(({ podAffinityTerm }) => podAffinityTerm)])
-      if (term !== undefined && term.labelSelector === undefined) yield `${path}.affinity.${kind}: ${noSelector}`;
+    for (const when of [
+      'requiredDuringSchedulingIgnoredDuringExecution',
+      'preferredDuringSchedulingIgnoredDuringExecution',
+    ] as const)
+      for (const [at, item] of (affinity?.[when] ?? []).entries()) {
+        const term = 'podAffinityTerm' in item ? item.podAffinityTerm : (item as Frozen<PodAffinityTerm>);
+        if (term.labelSelector === undefined)
+          yield `${path}.affinity.${kind}.${when}[${at}].labelSelector: ${noSelector}`;
+      }
   }
 }
 

@@ -28,7 +28,8 @@ function validate({ metadata, value, preemptionPolicy }: Frozen<PriorityClass>):
     if (!known) problems.forbidden('metadata.name', `priority class names with '${systemPrefix}' prefix are reserved`);
   } else if (value > maxUserPriority)
     problems.forbidden('value', `maximum allowed value of a user defined priority is ${maxUserPriority}`);
-  if (preemptionPolicy !== undefined && preemptionPolicy !== null)
+  if (preemptionPolicy === '') problems.required('preemptionPolicy');
+  else if (preemptionPolicy !== undefined && preemptionPolicy !== null)
     problems.optionalOneOf('preemptionPolicy', preemptionPolicy, ['Never', 'PreemptLowerPriority']);
   return problems;
 }
