@@ -5,6 +5,7 @@ import type { CustomKind } from '../api/openapi/custom.ts';
 import type { SlimDocument, Schemas } from '../api/openapi/facts.ts';
 import { mergeSwagger, swaggerOfStructural, type SwaggerPart } from '../api/openapi/merge.ts';
 import { openApiV2 } from '../api/openapi/v2.ts';
+import { type Swagger, swaggerToV3 } from '../api/openapi/v2-to-v3.ts';
 import { encodeOpenApiV2 } from '../api/openapi/v2-protobuf.ts';
 import { otherDocuments, otherSchemas } from '../api/openapi/other-paths.ts';
 import { version } from './version.ts';
@@ -13,7 +14,7 @@ import { conditional } from './http/conditional.ts';
 import { type Texts, withTexts } from '../api/openapi/texts.ts';
 import { encodeOpenApiV3 } from '../api/openapi/v3-protobuf.ts';
 import { openApiV3, openApiV3Index } from '../api/openapi/v3.ts';
-import type { ApiServices } from './aggregation/api-services.ts';
+import type { ApiServices, Service } from './aggregation/api-services.ts';
 import type { AggregationProxy } from './aggregation/proxy.ts';
 import type { RemoteDocuments } from './aggregation/remote-documents.ts';
 import { factNames, readFact, readFactText } from './facts.ts';
@@ -67,9 +68,15 @@ export function openApiPaths({ catalog, services, documents, proxy, clock }: Ope
     new Map(
       services.remotes().flatMap((service) => {
         const url = documents.openApiV3(service);
-        return url === undefined ? [] : [[`apis/${service.spec.group ?? ''}/${service.spec.version ?? ''}`, url]];
+        return url === undefined ? [] : [[pathOf(service), url]];
       }),
     );
+  const converted = convertedDocuments(document);
+  /** Of a server that tells of itself in the old form only. */
+  const ofOldForm = (service: Service): Document | undefined => {
+    const part = documents.openApiV3(service) === undefined ? documents.openApiV2(service) : undefined;
+    return part && converted(part);
+  };
   const v3 = (path: string, isProtobuf: boolean) => {
     const made = () => openApiV3(groups().get(path)!.read(), schemas(), texts());
     return isProtobuf
@@ -79,6 +86,10 @@ export function openApiPaths({ catalog, services, documents, proxy, clock }: Ope
   const index = (): Document => {
     const recorded = [...groups().keys()].map((path) => [path, groups().get(path)!.hash()] as const);
     const made = [...custom()].map(([path, { hash }]) => [path, hash] as const);
+    for (const service of services.remotes()) {
+      const old = ofOldForm(service);
+      if (old !== undefined) made.push([pathOf(service), old.hash]);
+    }
     const remote = elsewhere();
     const bytes = () => jsonBytes(openApiV3Index(new Map([...recorded, ...made]), remote));
     if (made.length === 0 && remote.size === 0) return keep('index', 'text/plain; charset=utf-8', bytes);
@@ -132,8 +143,13 @@ export function openApiPaths({ catalog, services, documents, proxy, clock }: Ope
     if (!path.startsWith('/openapi/v3/')) return undefined;
     const name = path.slice('/openapi/v3/'.length);
     const remote = services.remote(...groupVersionOf(name));
-    if (remote !== undefined)
-      return documents.openApiV3(remote) === undefined ? notFound() : proxy.pass(request, remote);
+    if (remote !== undefined) {
+      if (documents.openApiV3(remote) !== undefined) return proxy.pass(request, remote);
+      const old = ofOldForm(remote);
+      if (old === undefined) return notFound();
+      if (!accepts(request, jsonNames)) return notAcceptable();
+      return redirect(request, name, old.hash) ?? send(request, old, old.hash);
+    }
     const own = custom().get(name);
     const known = groups().get(name);
     if (own === undefined && known === undefined) return notFound();
@@ -147,6 +163,20 @@ export function openApiPaths({ catalog, services, documents, proxy, clock }: Ope
     return isProtobuf
       ? send(request, document(encodeOpenApiV3(made), protobufV3), hash)
       : send(request, document(jsonBytes(made), 'application/json'), hash);
+  };
+}
+
+function pathOf({ spec: { group = '', version = '' } }: Service): string {
+  return `apis/${group}/${version}`;
+}
+
+/** Each is made once for as long as the server says the same. */
+function convertedDocuments(document: (bytes: Buffer, contentType: string) => Document): (part: Swagger) => Document {
+  const made = new WeakMap<Swagger, Document>();
+  return (part) => {
+    let known = made.get(part);
+    if (known === undefined) made.set(part, (known = document(jsonBytes(swaggerToV3(part)), 'application/json')));
+    return known;
   };
 }
 

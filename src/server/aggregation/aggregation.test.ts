@@ -87,6 +87,11 @@ async function register(transport: Transport, group: string, name: string, port:
   });
 }
 
+/** What /openapi/v3 says. */
+interface Index {
+  readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
+}
+
 interface Answer {
   readonly code: number;
   readonly headers: IncomingMessage['headers'];
@@ -311,6 +316,12 @@ describe('what passes to and from a server behind an API service', () => {
   let backend: Server;
   const group = 'rough.example.com';
   const root = `/apis/${group}/v1`;
+  const swagger = {
+    swagger: '2.0',
+    info: { title: 'rough', version: 'v1' },
+    paths: { [`${root}/things`]: { get: { responses: { 200: { description: 'OK' } } } }, '/elsewhere': {} },
+    definitions: { Thing: { type: 'object', properties: { of: { $ref: '#/definitions/Thing' } } } },
+  };
   const seen: IncomingMessage[] = [];
   const sockets = new Set<Duplex>();
 
@@ -320,6 +331,11 @@ describe('what passes to and from a server behind an API service', () => {
     const what = pathname.split('/').at(-1);
     if (what === 'redirect') answer.writeHead(302, { location: 'https://169.254.169.254/latest' }).end();
     else if (what === 'notmodified') answer.writeHead(304, { etag: '"x"' }).end();
+    else if (pathname === '/openapi/v3') answer.writeHead(404).end();
+    else if (pathname === '/openapi/v2')
+      answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(swagger));
+    else if (pathname === root)
+      answer.writeHead(200, { 'content-type': 'application/json' }).end('{"kind":"APIResourceList","resources":[]}');
     else if (what === 'hops')
       answer.writeHead(200, { connection: 'close', 'x-kept': 'yes', 'content-type': 'text/plain' }).end('body');
     else if (what === 'cut') {
@@ -393,6 +409,30 @@ describe('what passes to and from a server behind an API service', () => {
     const { code, headers } = await ask(front.port, `${root}/redirect`, tester);
     assert.deepEqual([code, headers.location], [502, undefined]);
     assert.equal((await ask(front.port, `${root}/notmodified`, tester)).code, 304);
+  });
+
+  it('is its document in the new form, where it has one of the old form only', async () => {
+    const own = root.slice(1);
+    const url = await until(async () => {
+      const { body } = await ask(front.port, '/openapi/v3');
+      return (JSON.parse(body) as Index).paths[own]?.serverRelativeURL;
+    });
+    const { code, body, headers } = await ask(front.port, url);
+    assert.deepEqual(
+      [code, JSON.parse(body)],
+      [
+        200,
+        {
+          openapi: '3.0.0',
+          info: swagger.info,
+          paths: { [`${root}/things`]: { get: { responses: { 200: { description: 'OK' } } } } },
+          components: {
+            schemas: { Thing: { type: 'object', properties: { of: { $ref: '#/components/schemas/Thing' } } } },
+          },
+        },
+      ],
+    );
+    assert.equal((await ask(front.port, url, { 'if-none-match': headers.etag! })).code, 304);
   });
 
   it('is no header of the connection', async () => {

@@ -1,4 +1,5 @@
 // Owns what is known of other servers' discovery and OpenAPI: asked for regularly, kept with its tags, marked stale when it cannot be had.
+import type { Swagger } from '../../api/openapi/v2-to-v3.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MetricsRegistry } from '../../base/metrics.ts';
@@ -17,17 +18,12 @@ export interface RemoteVersion {
   readonly freshness: 'Current' | 'Stale';
 }
 
-export interface OpenApiV2Part {
-  readonly paths: Readonly<Record<string, unknown>>;
-  readonly definitions: Readonly<Record<string, unknown>>;
-}
-
 export interface RemoteDocuments {
   changed(service: Service, isGone: boolean): void;
   version(service: Service): RemoteVersion;
   /** The entry of its /openapi/v3 for the service's own group version, as it says it. */
   openApiV3(service: Service): string | undefined;
-  openApiV2(service: Service): OpenApiV2Part | undefined;
+  openApiV2(service: Service): Swagger | undefined;
   /** Rises with each change of what is known. */
   readonly generation: number;
   run(signal: AbortSignal): Promise<void>;
@@ -44,7 +40,7 @@ interface Known {
   service: Service;
   version: RemoteVersion;
   openApiV3: string | undefined;
-  openApiV2: { readonly tag: string | undefined; readonly part: OpenApiV2Part | undefined } | undefined;
+  openApiV2: { readonly tag: string | undefined; readonly part: Swagger | undefined } | undefined;
 }
 
 const workers = 4;
@@ -179,11 +175,12 @@ function leadsTheSameWay(a: Service, b: Service): boolean {
 }
 
 /** What of a server's document is about the group version that it was asked for: its paths, and all definitions these may need. */
-function partOf(value: unknown, prefix: string): OpenApiV2Part | undefined {
+function partOf(value: unknown, prefix: string): Swagger | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { paths, definitions } = value as { paths?: unknown; definitions?: unknown };
+  const { info, paths, definitions } = value as { info?: unknown; paths?: unknown; definitions?: unknown };
   if (typeof paths !== 'object' || paths === null) return undefined;
   return {
+    info,
     paths: Object.fromEntries(Object.entries(paths).filter(([path]) => path === prefix || path.startsWith(prefix))),
     definitions: typeof definitions === 'object' && definitions !== null ? { ...definitions } : {},
   };
