@@ -58,14 +58,16 @@ export function decodeParsed(schema: ObjectSchema, parsed: ParsedJson, kind: str
 }
 
 /** What is wrong with the text and what with its fields, in the order in which upstream comes upon it. */
-function inOrder({ value, problems, sorted = false }: ParsedJson, unknown: readonly string[]): readonly string[] {
+function inOrder(parsed: ParsedJson, unknown: readonly string[]): readonly string[] {
+  const { value, sorted = false, patched = false } = parsed;
+  const problems = sorted || patched ? parsed.problems : knownProblems(parsed.problems, unknown);
   if (unknown.length === 0 || (problems.length === 0 && !(sorted && unknown.length > 1)))
     return [...problems, ...unknown];
   // Problems of YAML are those of its text, which is read before.
   const [first, wanted] = sorted ? [problems, unknown] : [[], [...unknown, ...problems]];
   const byPath = new Map<string, string[]>();
   for (const text of wanted) {
-    const path = text.slice(text.indexOf('"') + 1, -1);
+    const path = pathOf(text);
     byPath.set(path, [...(byPath.get(path) ?? []), text]);
   }
   const found: string[] = [];
@@ -85,6 +87,21 @@ function inOrder({ value, problems, sorted = false }: ParsedJson, unknown: reado
   };
   walk(value, '');
   return [...first, ...found, ...[...byPath.values()].flat()];
+}
+
+const pathOf = (problem: string): string => problem.slice(problem.indexOf('"') + 1, -1);
+
+/** What stands twice in a field that nobody knows is not looked at. */
+function knownProblems(problems: readonly string[], unknown: readonly string[]): readonly string[] {
+  if (problems.length === 0 || unknown.length === 0) return problems;
+  const paths = new Set(unknown.map(pathOf));
+  return problems.filter((problem) => {
+    const path = pathOf(problem);
+    if (paths.has(path)) return false;
+    for (let at = path.length - 1; at > 0; at--)
+      if ((path[at] === '.' || path[at] === '[') && paths.has(path.slice(0, at))) return false;
+    return true;
+  });
 }
 
 /** The error of fieldValidation=Strict; undefined when there is nothing to complain of. */

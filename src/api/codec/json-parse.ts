@@ -21,6 +21,8 @@ export interface ParsedJson {
   readonly oddNumbers: boolean;
   /** Upstream reads it with its keys sorted, as it does YAML. */
   readonly sorted?: boolean;
+  /** The problems are those of a patch's own text: they stand, whatever becomes of the fields. */
+  readonly patched?: boolean;
 }
 
 /** Upstream refuses beyond 10 000; V8 writes JSON by recursion, which its stack allows about 4 000 levels of. */

@@ -144,7 +144,10 @@ export async function readRun(
     const { apiVersion = '', kind: said = '' } = given as Partial<KubeObject>;
     if (kind.decode !== undefined && said === '') throw badPatch("Object 'Kind' is missing in the outcome");
     if (apiVersion === '') throw nameless(request);
-    const decoded = decodePatched({ value: given, problems, oddNumbers: body.oddNumbers }, kind);
+    const decoded = decodePatched(
+      { value: given, problems, oddNumbers: body.oddNumbers, patched: type !== jsonType },
+      kind,
+    );
     if (decoded.inexact !== undefined) request.inexact = decoded.inexact;
     if (options.fieldValidation === 'Strict' && decoded.problems.length > 0)
       throw badPatch(`strict decoding error: ${decoded.problems.join(', ')}`);
