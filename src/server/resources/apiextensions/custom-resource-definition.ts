@@ -43,7 +43,8 @@ function applyDefaults(obj: Definition): void {
   const { webhook } = spec.conversion;
   if (webhook?.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
   const stored = storageName(obj);
-  if (obj.status?.storedVersions?.length === 0 && stored !== undefined) obj.status.storedVersions = [stored];
+  if (stored === undefined || obj.status === undefined) return;
+  if ((obj.status.storedVersions ?? []).length === 0) obj.status.storedVersions = [stored];
 }
 
 const storageName = ({ spec }: Definition | Frozen<Definition>): string | undefined =>

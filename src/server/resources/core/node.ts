@@ -80,10 +80,11 @@ function validateUpdate(next: Frozen<Node>, prev: Frozen<Node>): Problems {
 function validateDeclaredFeatures(problems: Problems, features: readonly string[]): void {
   features.forEach((feature, at) => {
     const path = `status.declaredFeatures[${at}]`;
+    const before = at > 0 ? features[at - 1]! : '';
+    if (at > 0 && feature === before) problems.duplicate(path, feature);
+    else if (feature < before) problems.invalid(path, feature, 'must be sorted');
     if (!/^[A-Z][A-Za-z0-9]*(\/[A-Z][A-Za-z0-9]*)*$/.test(feature))
       problems.invalid(path, feature, 'must be words in upper camel case, with "/" between them');
-    if (features.indexOf(feature) < at) problems.duplicate(path, feature);
-    if (at > 0 && feature <= features[at - 1]!) problems.invalid(path, feature, 'must be sorted and unique');
   });
 }
 

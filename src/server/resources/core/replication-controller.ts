@@ -59,7 +59,12 @@ export const replicationController = defineResource<ReplicationController>(repli
     problems.notNegative('spec.minReadySeconds', spec.minReadySeconds);
     return problems.list;
   },
-  place: ({ field }) => Number(['metadata.name', 'spec.replicas', 'spec.minReadySeconds'].includes(field)),
+  // What is declared of fields comes last; that there is no name at all is not.
+  place: ({ field, reason }) =>
+    Number(
+      ['spec.replicas', 'spec.minReadySeconds'].includes(field) ||
+        (field === 'metadata.name' && reason !== 'FieldValueRequired'),
+    ),
   warnings: (obj, prev) => [...nameWarnings(obj, prev), ...templateWarnings(obj, prev)],
   selectable: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
   columns: [

@@ -6,6 +6,7 @@ import type {
   NetworkDeviceData,
   ResourceClaim,
 } from '../../../api/generated/resource.v1.ts';
+import type { FieldError } from '../../../api/status-error.ts';
 import type { Frozen } from '../../../api/meta.ts';
 import { canonicalCidr } from '../../../api/validation/addresses.ts';
 import { validateConditions } from '../../../api/validation/conditions.ts';
@@ -151,7 +152,17 @@ function validateInvariants({ own }: Findings, next: Claim, prev: Claim): void {
     own.forbidden(path, 'new entries may not be added while `deletionTimestamp` is set');
 }
 
+/** What is declared of fields is told in their order. */
+const statusFields = ['status.allocation', 'status.reservedFor', 'status.devices'];
+
 export function validateClaimStatus(next: Claim, prev: Claim): Findings {
+  const found = findInStatus(next, prev);
+  const placeOf = ({ field }: FieldError): number => statusFields.findIndex((prefix) => field.startsWith(prefix));
+  found.declared.list.sort((a, b) => placeOf(a) - placeOf(b));
+  return found;
+}
+
+function findInStatus(next: Claim, prev: Claim): Findings {
   const found = new Findings();
   const { declared } = found;
   validateReservations(found, next);
