@@ -42,7 +42,7 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch at which it arrived. */
   readonly arrivedMs: number;
-  /** Texts for Warning headers, in order, without repetition (use `warn`). */
+  /** Texts for Warning headers, in order, without repetition, few enough for headers (use `warn` and `warningTexts`). */
   readonly warnings: string[];
 
   // Each is set by one stage and read by those after it.
@@ -67,8 +67,22 @@ export interface ApiRequest {
   readonly upgrade?: { readonly message: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 }
 
-export function warn(request: { readonly warnings: string[] }, text: string): void {
-  if (!request.warnings.includes(text)) request.warnings.push(text);
+/** Characters of all warnings together, beyond which each is shortened and no more are taken, as upstream does. */
+const maxWarnings = 4096;
+/** Characters of each, once there are so many. */
+const maxShortened = 256;
+
+const charactersOf = (texts: readonly string[], most = Infinity): number =>
+  texts.reduce((sum, { length }) => sum + Math.min(length, most), 0);
+
+export function warn({ warnings }: { readonly warnings: string[] }, text: string): void {
+  if (charactersOf(warnings, maxShortened) >= maxWarnings || warnings.includes(text)) return;
+  warnings.push(text);
+}
+
+/** What the headers say. */
+export function warningTexts({ warnings }: { readonly warnings: readonly string[] }): readonly string[] {
+  return charactersOf(warnings) < maxWarnings ? warnings : warnings.map((text) => text.slice(0, maxShortened));
 }
 
 export type HeaderValues = Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ import { formOr } from './form.ts';
 import { sendParts } from './send-parts.ts';
 import { wantsWebSocket, webSocketLog, webSocketWatch } from './web-socket.ts';
 import type { Form } from './form.ts';
-import { givenAuditId } from '../request.ts';
+import { givenAuditId, warningTexts } from '../request.ts';
 
 /** What a request body may have (upstream's limit for JSON and protobuf alike). */
 const bodyLimit = 3 * 1024 * 1024;
@@ -205,7 +205,7 @@ export function httpTransport(
     if (strict !== '') headers['Strict-Transport-Security'] = strict;
     if (request.answerHeaders !== undefined) Object.assign(headers, request.answerHeaders);
     if (length !== undefined) headers['Content-Length'] = String(length);
-    if (request.warnings.length > 0) headers['Warning'] = request.warnings.map(warningHeader);
+    if (request.warnings.length > 0) headers['Warning'] = warningTexts(request).map(warningHeader);
     return headers;
   }
 

@@ -63,7 +63,7 @@ export function podSpecWarnings(
     ...listWarnings(path, spec),
     ...(spec.volumes ?? []).flatMap((volume, at) => [...volumeWarnings(`${path}.volumes[${at}]`, volume)]),
     ...[...containersOf(path, spec)].flatMap(([here, container]) => [...containerWarnings(here, container)]),
-    ...portWarnings(path, spec),
+    ...atMost(portWarnings(path, spec)),
   ];
 }
 
@@ -180,13 +180,13 @@ function* volumeWarnings(path: string, volume: Frozen<Volume>): Generator<string
     if (volume[field as keyof Volume] !== undefined) yield `${path}.${field}: ${oldVolumes[field as keyof Volume]}`;
   yield* claimWarnings(`${path}.ephemeral.volumeClaimTemplate.spec`, volume.ephemeral?.volumeClaimTemplate?.spec);
   for (const items of [volume.configMap?.items, volume.secret?.items, volume.downwardAPI?.items])
-    yield* overlapWarnings(volume.name, items ?? []);
+    yield* atMost(overlapWarnings(volume.name, items ?? []));
   const projected: { path: string }[] = [];
   for (const source of volume.projected?.sources ?? []) {
     if (Object.keys(source).length === 0) yield `volume "${volume.name}": a projected source says nothing`;
     projected.push(...filesOf(source));
   }
-  yield* overlapWarnings(volume.name, projected);
+  yield* atMost(overlapWarnings(volume.name, projected));
 }
 
 function filesOf(source: Frozen<VolumeProjection>): readonly { readonly path: string }[] {
@@ -199,16 +199,31 @@ function filesOf(source: Frozen<VolumeProjection>): readonly { readonly path: st
   return [certificateChainPath, keyPath, credentialBundlePath].map((path = '') => ({ path }));
 }
 
+/** What each is compared with: enough for every pod that is meant, few enough for those that are not. */
+const maxCompared = 100;
+/** Of pairs that are alike: more do not go into headers. */
+const maxTold = 100;
+
+function* atMost(texts: Iterable<string>): Generator<string> {
+  let told = 0;
+  for (const text of texts) {
+    yield text;
+    if (++told === maxTold) return;
+  }
+}
+
 /** Files of one volume where one hides the other, or would have to be a directory. */
 function* overlapWarnings(volume: string, files: readonly { readonly path: string }[]): Generator<string> {
   const seen: string[] = [];
   for (const { path } of files) {
-    const file = path.replace(/\/+$/, '');
+    let end = path.length;
+    while (path[end - 1] === '/') end--;
+    const file = path.slice(0, end);
     if (file === '') continue;
     for (const other of seen)
       if (`${file}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${file}/`))
         yield `volume "${volume}": overlapping paths: "${file}" with "${other}"`;
-    seen.push(file);
+    if (seen.length < maxCompared) seen.push(file);
   }
 }
 
@@ -246,7 +261,8 @@ function* portWarnings(path: string, spec: Frozen<PodSpec>): Generator<string> {
         const relation = relationOf({ hostIP, hostPort }, other);
         if (relation !== undefined) yield `${here}: ${relation} port definition with ${other.path}`;
       }
-      known.set(key, [...others, { path: here, hostIP, hostPort }]);
+      if (others.length < maxCompared) others.push({ path: here, hostIP, hostPort });
+      known.set(key, others);
       if (!name) continue;
       const first = names.get(name);
       if (first !== undefined)
